@@ -1,0 +1,198 @@
+//! The two ways a verb can fail: a refusal, where nothing changed, and a fault, where the world did.
+//! Both are data; text is made once, by the renderer.
+
+use crate::domain::Exit;
+use crate::domain::Oid;
+use serde::Serialize;
+use std::fmt;
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+#[derive(Debug)]
+pub enum Failure {
+    Refusal(Box<Refusal>),
+    Fault(Box<Fault>),
+}
+
+/// A "no" with its reasons. Nothing was changed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Refusal {
+    pub token: Token,
+    /// What disagrees, in one sentence.
+    pub says: String,
+    /// The objects that disagree, each with what it is.
+    pub oids: Vec<(&'static str, Oid)>,
+    /// Paths or names concerned, one a line.
+    pub lines: Vec<String>,
+    /// A plain git command that shows the same.
+    pub show: String,
+    /// What to do next.
+    pub next: String,
+}
+
+impl Refusal {
+    pub fn new(token: Token, says: impl Into<String>) -> Refusal {
+        Refusal {
+            token,
+            says: says.into(),
+            oids: Vec::new(),
+            lines: Vec::new(),
+            show: String::new(),
+            next: String::new(),
+        }
+    }
+
+    pub fn oid(mut self, what: &'static str, oid: Oid) -> Refusal {
+        self.oids.push((what, oid));
+        self
+    }
+
+    pub fn lines(mut self, lines: impl IntoIterator<Item = String>) -> Refusal {
+        self.lines.extend(lines);
+        self
+    }
+
+    pub fn show(mut self, command: impl Into<String>) -> Refusal {
+        self.show = command.into();
+        self
+    }
+
+    pub fn next(mut self, remedy: impl Into<String>) -> Refusal {
+        self.next = remedy.into();
+        self
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Refusal(Box::new(refusal))
+    }
+}
+
+/// Something outside the program failed: a disk, a process, a damaged object.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fault {
+    /// What was being done.
+    pub doing: String,
+    /// What went wrong, in the words of whoever said it.
+    pub cause: String,
+}
+
+impl Fault {
+    pub fn new(doing: impl Into<String>, cause: impl fmt::Display) -> Fault {
+        Fault { doing: doing.into(), cause: cause.to_string() }
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Failure::Fault(Box::new(fault))
+    }
+}
+
+impl Failure {
+    pub fn fault(doing: impl Into<String>, cause: impl fmt::Display) -> Failure {
+        Fault::new(doing, cause).into()
+    }
+
+    pub fn exit(&self) -> Exit {
+        match self {
+            Failure::Refusal(refusal) => refusal.token.exit(),
+            Failure::Fault(_) => Exit::Fault,
+        }
+    }
+}
+
+/// Declares the refusal tokens: name in code, name for people and scripts, exit code.
+macro_rules! tokens {
+    ($($name:ident $text:literal $exit:ident;)*) => {
+        /// The stable names of all refusals.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Token { $($name),* }
+
+        impl Token {
+            pub const ALL: &'static [Token] = &[$(Token::$name),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Token::$name => $text),* }
+            }
+
+            pub fn exit(self) -> Exit {
+                match self { $(Token::$name => Exit::$exit),* }
+            }
+        }
+    };
+}
+
+tokens! {
+    NotARepository "not-a-repository" Fault;
+    StateCorrupt "state-corrupt" Fault;
+    RefsSquatted "refs-squatted" Fault;
+    NoSpace "no-space" Fault;
+    ReadOnly "read-only" Fault;
+    NoTrunk "no-trunk" No;
+    UnbornTrunk "unborn-trunk" No;
+    NotABranch "not-a-branch" No;
+    BadBase "bad-base" No;
+    BadRevision "bad-revision" No;
+    BadName "bad-name" No;
+    BadPattern "bad-pattern" No;
+    NoSuchWorker "no-such-worker" No;
+    AmbiguousWorker "ambiguous-worker" No;
+    UnknownRecord "unknown-record" No;
+    AgentNotFound "agent-not-found" No;
+    NoTask "no-task" No;
+    NoIdentity "no-identity" No;
+    WorktreeExists "worktree-exists" No;
+    WorktreeInside "worktree-inside" No;
+    WorktreeGone "worktree-gone" No;
+    InWorker "in-worker" No;
+    StillRunning "still-running" No;
+    NotReady "not-ready" No;
+    OutsideChanged "outside-changed" No;
+    BaseMoved "base-moved" No;
+    ForeignMerge "foreign-merge" No;
+    Empty "empty" No;
+    ForbiddenPath "forbidden-path" No;
+    BadPath "bad-path" No;
+    TooLarge "too-large" No;
+    GitlinkRefused "gitlink" No;
+    NotExact "not-exact" No;
+    Conflict "conflict" Conflict;
+    ConflictMidway "conflict-midway" Conflict;
+    NoCandidate "no-candidate" No;
+    CandidateExists "candidate-exists" No;
+    CandidateStale "candidate-stale" Raced;
+    NotAdmitted "not-admitted" No;
+    TrunkMoved "trunk-moved" Raced;
+    GateFailed "gate-failed" GateFailed;
+    GateDirtied "gate-dirtied" GateFailed;
+    DirtyOverlap "dirty-overlap" No;
+    InTheWay "in-the-way" No;
+    OperationInProgress "operation-in-progress" No;
+    CheckedOutTwice "checked-out-twice" No;
+    IndexLocked "index-locked" Busy;
+    Busy "busy" Busy;
+    TimedOut "timed-out" Busy;
+}
+
+impl Serialize for Token {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_unique_lowercase_words() {
+        let mut names: Vec<&str> = Token::ALL.iter().map(|t| t.as_str()).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')));
+    }
+}

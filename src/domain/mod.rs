@@ -1,0 +1,19 @@
+//! Words and decisions. Facts in, a plan or a refusal out: no IO, no clock, no git.
+
+mod exit;
+mod failure;
+mod mask;
+mod name;
+
+pub use exit::Exit;
+pub use failure::Failure;
+pub use failure::Fault;
+pub use failure::Refusal;
+pub use failure::Result;
+pub use failure::Token;
+pub use mask::mask;
+pub use name::Handle;
+pub use name::Oid;
+pub use name::OpId;
+pub use name::RefName;
+pub use name::WorkerId;

@@ -1,0 +1,324 @@
+//! Names that cannot be invalid: object ids, ref names, worker ids and handles.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Token;
+use serde::Deserialize;
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// An object id of either hash: 20 bytes (sha1) or 32 (sha256).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Oid {
+    len: u8,
+    bytes: [u8; 32],
+}
+
+impl Oid {
+    /// Panics never: `None` unless `raw` has the length of a known hash.
+    pub fn from_bytes(raw: &[u8]) -> Option<Oid> {
+        if raw.len() != 20 && raw.len() != 32 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        bytes[..raw.len()].copy_from_slice(raw);
+        Some(Oid { len: raw.len() as u8, bytes })
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len as usize]
+    }
+
+    pub fn is_null(&self) -> bool {
+        self.as_bytes().iter().all(|b| *b == 0)
+    }
+
+    /// The all-zero id of the same hash: "no object" in a ref update.
+    pub fn null_like(self) -> Oid {
+        Oid { len: self.len, bytes: [0; 32] }
+    }
+
+    /// The first ten hex digits, for people.
+    pub fn short(&self) -> String {
+        let mut hex = self.to_string();
+        hex.truncate(10);
+        hex
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Oid {
+    type Err = Failure;
+
+    fn from_str(hex: &str) -> Result<Oid, Failure> {
+        let bad = || Failure::fault("reading an object id", format!("{hex:?} is not one"));
+        if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
+            return Err(bad());
+        }
+        let raw: Option<Vec<u8>> =
+            (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).ok()).collect();
+        raw.and_then(|raw| Oid::from_bytes(&raw)).ok_or_else(bad)
+    }
+}
+
+impl Serialize for Oid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Oid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Oid, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| serde::de::Error::custom(format!("{text:?} is not an object id")))
+    }
+}
+
+/// A full ref name (`refs/...`) that git accepts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RefName(String);
+
+impl RefName {
+    /// The rules of git-check-ref-format(1), for a full name.
+    pub fn new(name: impl Into<String>) -> Result<RefName, Failure> {
+        let name = name.into();
+        let component = |c: &str| {
+            !c.is_empty() && !c.starts_with('.') && !c.ends_with(".lock") && !c.contains("..") && !c.contains("@{")
+        };
+        let forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\\x7f".contains(c);
+        let fine = name.starts_with("refs/")
+            && name.split('/').count() > 1
+            && name.split('/').all(component)
+            && !name.contains(forbidden)
+            && !name.ends_with('.');
+        if fine {
+            return Ok(RefName(name));
+        }
+        Err(Refusal::new(Token::BadName, format!("{name:?} is not a full ref name that git accepts"))
+            .show("git check-ref-format --normalize <name>")
+            .next("give a branch name such as main, or a full name such as refs/heads/main")
+            .into())
+    }
+
+    /// The branch `name` given as `main` or `refs/heads/main`.
+    pub fn branch(name: &str) -> Result<RefName, Failure> {
+        if name.starts_with("refs/heads/") { RefName::new(name) } else { RefName::new(format!("refs/heads/{name}")) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as people say it: without `refs/heads/`.
+    pub fn short(&self) -> &str {
+        self.0.strip_prefix("refs/heads/").unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for RefName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<RefName, String> {
+        RefName::new(name.clone()).map_err(|_| format!("{name:?} is not a ref name"))
+    }
+}
+
+impl From<RefName> for String {
+    fn from(name: RefName) -> String {
+        name.0
+    }
+}
+
+/// Declares an identity that is a ULID, written in lower case so that no file system folds it.
+macro_rules! ulid_name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(ulid::Ulid);
+
+        impl $name {
+            /// From a time in milliseconds since the epoch and 80 bits that tell it apart.
+            pub fn from_parts(millis: u64, distinct: u128) -> $name {
+                $name(ulid::Ulid::from_parts(millis, distinct))
+            }
+
+            /// Milliseconds since the epoch at birth.
+            pub fn millis(self) -> u64 {
+                self.0.timestamp_ms()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0.to_string().to_ascii_lowercase())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Failure;
+
+            fn from_str(text: &str) -> Result<$name, Failure> {
+                ulid::Ulid::from_string(text)
+                    .map($name)
+                    .map_err(|e| Failure::fault(format!("reading the identity {text:?}"), e))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(|_| serde::de::Error::custom(format!("{text:?} is not a ULID")))
+            }
+        }
+    };
+}
+
+ulid_name! {
+    /// The identity of one worker.
+    WorkerId
+}
+
+ulid_name! {
+    /// The identity of one operation.
+    OpId
+}
+
+/// The name of a worker for people: lower-case words joined by hyphens, at most 40 bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Handle(String);
+
+impl Handle {
+    const MAX: usize = 40;
+
+    /// A handle as a person gave it.
+    pub fn new(name: &str) -> Result<Handle, Failure> {
+        let fine = !name.is_empty()
+            && name.len() <= Self::MAX
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if fine {
+            return Ok(Handle(name.to_owned()));
+        }
+        Err(Refusal::new(
+            Token::BadName,
+            format!("{name:?} cannot be a handle: lower-case letters, digits and inner hyphens, at most 40 bytes"),
+        )
+        .show("git check-ref-format --branch <name>")
+        .next("choose another --name, such as fix-auth")
+        .into())
+    }
+
+    /// The handle that a task suggests: its first words, or `worker`.
+    pub fn from_task(task: &str) -> Handle {
+        let line = task.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
+        let mut slug = String::new();
+        for word in line.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()) {
+            if slug.len() + word.len() + 1 > 30 {
+                break;
+            }
+            if !slug.is_empty() {
+                slug.push('-');
+            }
+            slug.push_str(&word.to_ascii_lowercase());
+        }
+        Handle(if slug.is_empty() { "worker".to_owned() } else { slug })
+    }
+
+    /// This handle, or the first of `name-2`, `name-3`, … that is not `taken`.
+    pub fn unique(self, taken: impl Fn(&Handle) -> bool) -> Handle {
+        if !taken(&self) {
+            return self;
+        }
+        let stem: String = self.0.chars().take(Self::MAX - 6).collect();
+        let numbered = |n: u32| Handle(format!("{stem}-{n}"));
+        (2..).map(numbered).find(|h| !taken(h)).unwrap_or(self)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Handle {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Handle, String> {
+        Handle::new(&name).map_err(|_| format!("{name:?} is not a handle"))
+    }
+}
+
+impl From<Handle> for String {
+    fn from(handle: Handle) -> String {
+        handle.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ref_names_follow_git() {
+        for good in ["refs/heads/main", "refs/heads/a/b.c", "refs/heads/--output=x", "refs/heads/é"] {
+            assert!(RefName::new(good).is_ok(), "{good}");
+        }
+        for bad in ["main", "refs/heads/", "refs/heads/a..b", "refs/heads/a.lock", "refs/heads/a b", "refs//x", "refs/x/.a"] {
+            assert!(RefName::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn handles_come_from_tasks() {
+        assert_eq!(Handle::from_task("Fix the auth bug!\nmore").as_str(), "fix-the-auth-bug");
+        assert_eq!(Handle::from_task("\u{1f600}").as_str(), "worker");
+        let taken = ["fix", "fix-2"];
+        assert_eq!(Handle::from_task("fix").unique(|h| taken.contains(&h.as_str())).as_str(), "fix-3");
+        assert!(Handle::new("--output=x").is_err());
+    }
+
+    #[test]
+    fn oids_of_both_hashes() {
+        let hex = "a".repeat(64);
+        assert_eq!(hex.parse::<Oid>().map(|o| o.to_string()).ok(), Some(hex));
+        assert!("abc".parse::<Oid>().is_err());
+    }
+}

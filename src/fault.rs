@@ -1,0 +1,92 @@
+//! Failpoints for the tests. Without the feature `faults` every call is empty and compiles to nothing.
+//!
+//! With it, `SKEIN_FAULT=<site>:<k>:<action>` strikes at the k-th crossing of a site: `point` (named
+//! places between durable steps), `git` (before and after every git process) or `file` (every durable
+//! file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`. `SKEIN_FAULT_MARK` names a file that is
+//! made when the fault strikes, so that a sweep knows where it ends and that it struck at all.
+
+#[cfg(not(feature = "faults"))]
+mod armed {
+    pub fn point(_name: &str) {}
+
+    pub fn git() -> std::io::Result<()> {
+        Ok(())
+    }
+
+    pub fn file() -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "faults")]
+#[expect(clippy::disallowed_methods, reason = "test builds only: the fault plan comes from the test's environment")]
+mod armed {
+    use std::io;
+    use std::sync::LazyLock;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering;
+
+    struct Plan {
+        site: String,
+        at: u64,
+        action: String,
+        mark: Option<std::ffi::OsString>,
+    }
+
+    static PLAN: LazyLock<Option<Plan>> = LazyLock::new(|| {
+        let text = std::env::var("SKEIN_FAULT").ok()?;
+        let mut parts = text.splitn(3, ':');
+        let (site, at, action) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Plan {
+            site: site.to_owned(),
+            at: at.parse().ok()?,
+            action: action.to_owned(),
+            mark: std::env::var_os("SKEIN_FAULT_MARK"),
+        })
+    });
+
+    static CROSSED: AtomicU64 = AtomicU64::new(0);
+
+    fn cross(site: &str, name: &str) -> io::Result<()> {
+        let Some(plan) = PLAN.as_ref().filter(|p| p.site == site) else { return Ok(()) };
+        if CROSSED.fetch_add(1, Ordering::SeqCst) + 1 != plan.at {
+            return Ok(());
+        }
+        if let Some(mark) = &plan.mark {
+            std::fs::write(mark, name)?;
+        }
+        let errno = match plan.action.as_str() {
+            "ENOSPC" => rustix::io::Errno::NOSPC,
+            "EIO" => rustix::io::Errno::IO,
+            "EACCES" => rustix::io::Errno::ACCESS,
+            _ => {
+                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+                loop {
+                    std::thread::park();
+                }
+            }
+        };
+        Err(errno.into())
+    }
+
+    pub fn point(name: &str) {
+        let _ = cross("point", name);
+    }
+
+    pub fn git() -> io::Result<()> {
+        cross("git", "git")
+    }
+
+    pub fn file() -> io::Result<()> {
+        cross("file", "file")
+    }
+}
+
+/// A named place between two durable steps.
+pub use armed::point;
+
+/// Before and after every git process.
+pub use armed::git;
+
+/// Before every durable file operation.
+pub use armed::file;

@@ -1,0 +1,24 @@
+//! `git skein` runs many coding agents on one repository and brings their work home.
+//!
+//! The rooms, from the roof down; a room uses only rooms below it:
+//!
+//! | room | owns |
+//! |---|---|
+//! | [`surfaces`] | the command line, rendering, exit codes |
+//! | [`verbs`] | one file per verb: gather, decide, apply, return an outcome |
+//! | [`state`] | ref names, records, the view, drafts, the lane, recovery |
+//! | [`host`] | clock, files, child processes, environment |
+//! | [`plumbing`] | everything that touches git |
+//! | [`domain`] | words and decisions, pure |
+//!
+//! `fault` stands outside the rooms: it is empty unless the crate is built for its tests.
+
+mod domain;
+mod fault;
+mod host;
+mod plumbing;
+mod state;
+mod surfaces;
+mod verbs;
+
+pub use surfaces::main;
