@@ -1,10 +1,16 @@
 //! Words and decisions. Facts in, a plan or a refusal out: no IO, no clock, no git.
 
+mod change;
 mod exit;
 mod failure;
 mod mask;
 mod name;
 
+pub use change::Change;
+pub use change::Entry;
+pub use change::Identity;
+pub use change::Mode;
+pub use change::RawDigest;
 pub use exit::Exit;
 pub use failure::Failure;
 pub use failure::Fault;

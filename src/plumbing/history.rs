@@ -1,0 +1,52 @@
+//! Ancestry: what lies between two commits.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::objects::Objects;
+use crate::plumbing::objects::id;
+use crate::plumbing::objects::oid_of;
+use gix::revision::plumbing as gix_revision;
+use std::collections::HashSet;
+
+impl Objects {
+    /// The best common ancestors of two commits; empty if they share no history.
+    pub fn merge_bases(&self, a: Oid, b: Oid) -> Result<Vec<Oid>> {
+        let mut graph = gix_revision::Graph::new(&self.odb, None);
+        let found = gix_revision::merge_base(id(a), &[id(b)], &mut graph)
+            .map_err(|e| Failure::fault(format!("finding the merge base of {a} and {b}"), e))?;
+        Ok(found.into_iter().flatten().map(|o| oid_of(&o)).collect())
+    }
+
+    /// Whether `ancestor` is `of` itself or reachable from it.
+    pub fn is_ancestor(&self, ancestor: Oid, of: Oid) -> Result<bool> {
+        Ok(ancestor == of || self.merge_bases(ancestor, of)?.contains(&ancestor))
+    }
+
+    /// The commits reachable from `tip` and not from `base`, parents before children.
+    pub fn between(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        let failed = |e: gix::Error| Failure::fault(format!("listing {base}..{tip}"), e);
+        let walk = gix::traverse::commit::topo::Builder::from_iters(&self.odb, [id(tip)], Some([id(base)]))
+            .sorting(gix::traverse::commit::topo::Sorting::TopoOrder)
+            .build()
+            .map_err(failed)?;
+        let mut commits = Vec::new();
+        for info in walk {
+            commits.push(oid_of(&info.map_err(failed)?.id));
+        }
+        commits.reverse();
+        Ok(commits)
+    }
+
+    /// The first-parent line of `tip` down to `base`, newest first, without `base` and what it contains.
+    pub fn first_parent_line(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        let range: HashSet<Oid> = self.between(base, tip)?.into_iter().collect();
+        let mut line = Vec::new();
+        let mut next = Some(tip);
+        while let Some(oid) = next.filter(|o| range.contains(o)) {
+            line.push(oid);
+            next = self.commit(oid)?.parents.first().copied();
+        }
+        Ok(line)
+    }
+}

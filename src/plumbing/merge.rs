@@ -1,0 +1,135 @@
+//! Three-way merges of trees, in process. Attributes and merge drivers are neutral: nothing that a
+//! repository or a worker configures changes a result. The caches are made once and reused.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::objects::Objects;
+use crate::plumbing::objects::id;
+use crate::plumbing::objects::oid_of;
+use crate::plumbing::tree::into_gix;
+use bstr::BString;
+use gix::merge::plumbing as gix_merge;
+
+/// Whether a merge follows renames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renames {
+    /// As git does by default: at least 50 % alike.
+    Follow,
+    Ignore,
+}
+
+/// How a merge of three trees ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    Clean(Oid),
+    /// The paths that need a person, sorted.
+    Conflict(Vec<BString>),
+}
+
+impl Merged {
+    pub fn is_tree(&self, tree: Oid) -> bool {
+        *self == Merged::Clean(tree)
+    }
+}
+
+/// Merges trees of one store.
+pub struct Merger<'a> {
+    objects: &'a Objects,
+    diff: gix::diff::blob::Platform,
+    blobs: gix_merge::blob::Platform,
+}
+
+impl<'a> Merger<'a> {
+    /// Results are written to `objects`: give a scratch store to leave no trace.
+    pub fn new(objects: &'a Objects) -> Merger<'a> {
+        let hash = objects.hash;
+        let filter = || gix::filter::plumbing::Pipeline::new(Default::default(), hash, Default::default());
+        let diff = gix::diff::blob::Platform::new(
+            gix::diff::blob::platform::Options {
+                algorithm: Some(gix::diff::blob::Algorithm::Histogram),
+                skip_internal_diff_if_external_is_configured: true,
+            },
+            gix::diff::blob::Pipeline::new(Default::default(), filter(), Vec::new(), Default::default()),
+            gix::diff::blob::pipeline::Mode::ToGit,
+            neutral(),
+        );
+        let blobs = gix_merge::blob::Platform::new(
+            gix_merge::blob::Pipeline::new(Default::default(), filter(), Default::default()),
+            gix_merge::blob::pipeline::Mode::ToGit,
+            neutral(),
+            Vec::new(),
+            Default::default(),
+        );
+        Merger { objects, diff, blobs }
+    }
+
+    /// The merge of `ours` and `theirs`, both grown from `base`; all three are trees.
+    pub fn trees(&mut self, base: Oid, ours: Oid, theirs: Oid, renames: Renames) -> Result<Merged> {
+        if base == theirs || ours == theirs {
+            return Ok(Merged::Clean(ours));
+        }
+        if base == ours {
+            return Ok(Merged::Clean(theirs));
+        }
+        let failed = |e: gix::Error| Failure::fault(format!("merging trees {base}, {ours}, {theirs}"), e);
+        let objects = self.objects;
+        let mut outcome = gix_merge::tree(
+            &id(base),
+            &id(ours),
+            &id(theirs),
+            gix_merge::blob::builtin_driver::text::Labels {
+                ancestor: Some("base".into()),
+                current: Some("trunk".into()),
+                other: Some("worker".into()),
+            },
+            &objects.odb,
+            |bytes| objects.write_blob(bytes).map(id).map_err(into_gix),
+            &mut gix::diff::tree::State::default(),
+            &mut self.diff,
+            &mut self.blobs,
+            options(renames),
+        )
+        .map_err(failed)?;
+        let strict = gix_merge::tree::TreatAsUnresolved::git();
+        let mut paths: Vec<BString> = outcome
+            .conflicts
+            .iter()
+            .filter(|c| c.is_unresolved(strict))
+            .map(|c| c.ours.location().to_owned())
+            .collect();
+        if !paths.is_empty() {
+            paths.sort();
+            paths.dedup();
+            return Ok(Merged::Conflict(paths));
+        }
+        let tree = outcome.tree.write(|tree| objects.write_tree(tree)).map_err(failed)?;
+        Ok(Merged::Clean(oid_of(&tree)))
+    }
+}
+
+fn options(renames: Renames) -> gix_merge::tree::Options {
+    let mut options = gix_merge::tree::Options {
+        rewrites: (renames == Renames::Follow).then(gix::diff::Rewrites::default),
+        ..Default::default()
+    };
+    options.blob_merge.text.diff_algorithm = gix::diff::blob::Algorithm::Histogram;
+    options
+}
+
+/// An attribute stack that knows no attribute.
+fn neutral() -> gix::worktree::Stack {
+    let attributes = gix::worktree::stack::state::Attributes::new(
+        Default::default(),
+        None,
+        gix::worktree::stack::state::attributes::Source::IdMapping,
+        Default::default(),
+    );
+    gix::worktree::Stack::new(
+        "/nowhere",
+        gix::worktree::stack::State::AttributesStack(attributes),
+        gix::glob::pattern::Case::Sensitive,
+        Vec::new(),
+        Vec::new(),
+    )
+}

@@ -1,0 +1,246 @@
+//! Objects of the repository, read and written in process. The store is opened by its folder alone, so
+//! no configuration, attribute, replacement or graft of the repository can change what is read.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::Result;
+use bstr::BStr;
+use bstr::BString;
+use bstr::ByteSlice;
+use gix::objs::Exists;
+use gix::objs::Find;
+use gix::objs::Write;
+use std::cell::RefCell;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The odb type behind [`Objects`]: reads the store, writes to it or, for a scratch, to memory.
+pub(super) type Odb = gix::odb::memory::Proxy<gix::odb::Handle>;
+
+/// Bytes kept of delta bases and of decoded objects.
+const PACK_CACHE: usize = 16 << 20;
+const OBJECT_CACHE: usize = 64 << 20;
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Blob,
+    Tree,
+    Commit,
+    Tag,
+}
+
+impl From<gix::objs::Kind> for Kind {
+    fn from(kind: gix::objs::Kind) -> Kind {
+        match kind {
+            gix::objs::Kind::Blob => Kind::Blob,
+            gix::objs::Kind::Tree => Kind::Tree,
+            gix::objs::Kind::Commit => Kind::Commit,
+            gix::objs::Kind::Tag => Kind::Tag,
+        }
+    }
+}
+
+/// A commit as plain data. `author` and `committer` are the raw header lines `Name <mail> seconds zone`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+    pub author: BString,
+    pub committer: BString,
+    pub encoding: Option<BString>,
+    pub message: BString,
+}
+
+impl Commit {
+    /// The first line of the message.
+    pub fn subject(&self) -> &BStr {
+        self.message.lines().next().unwrap_or_default().as_bstr()
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut raw = format!("tree {}\n", self.tree).into_bytes();
+        for parent in &self.parents {
+            raw.extend_from_slice(format!("parent {parent}\n").as_bytes());
+        }
+        let mut header = |name: &str, value: &BString| {
+            raw.extend_from_slice(name.as_bytes());
+            raw.extend_from_slice(value);
+            raw.push(b'\n');
+        };
+        header("author ", &self.author);
+        header("committer ", &self.committer);
+        if let Some(encoding) = &self.encoding {
+            header("encoding ", encoding);
+        }
+        raw.push(b'\n');
+        raw.extend_from_slice(&self.message);
+        raw
+    }
+}
+
+/// The objects of one repository.
+pub struct Objects {
+    pub(super) odb: Odb,
+    pub(super) hash: gix::hash::Kind,
+    dir: PathBuf,
+    written: RefCell<Vec<Oid>>,
+}
+
+impl Objects {
+    /// Opens the store at `dir` (an `objects` folder) of a repository whose hash has `hex` digits' name
+    /// `format`: `sha1` or `sha256`.
+    pub fn open(dir: &Path, format: &str) -> Result<Objects> {
+        let hash = match format {
+            "sha256" => gix::hash::Kind::Sha256,
+            _ => gix::hash::Kind::Sha1,
+        };
+        Ok(Objects {
+            odb: store(dir, hash)?.with_write_passthrough(),
+            hash,
+            dir: dir.to_owned(),
+            written: RefCell::default(),
+        })
+    }
+
+    /// The same objects, but what is written stays in memory: for questions that must leave no trace.
+    pub fn scratch(&self) -> Result<Objects> {
+        Ok(Objects {
+            odb: store(&self.dir, self.hash)?,
+            hash: self.hash,
+            dir: self.dir.clone(),
+            written: RefCell::default(),
+        })
+    }
+
+    pub fn exists(&self, oid: Oid) -> bool {
+        self.odb.exists(&id(oid))
+    }
+
+    /// The object's kind and bytes, or `None` if the store lacks it.
+    pub fn try_read(&self, oid: Oid) -> Result<Option<(Kind, Vec<u8>)>> {
+        let mut bytes = Vec::new();
+        let found = self
+            .odb
+            .try_find(&id(oid), &mut bytes)
+            .map_err(|e| Failure::fault(format!("reading object {oid}"), e))?
+            .map(|data| data.kind.into());
+        Ok(found.map(|kind| (kind, bytes)))
+    }
+
+    fn read(&self, oid: Oid, want: Kind) -> Result<Vec<u8>> {
+        match self.try_read(oid)? {
+            Some((kind, bytes)) if kind == want => Ok(bytes),
+            Some((kind, _)) => {
+                Err(Failure::fault(format!("reading object {oid}"), format!("it is a {kind:?}, not a {want:?}")))
+            }
+            None => Err(Failure::fault(format!("reading object {oid}"), "the object is missing")),
+        }
+    }
+
+    pub fn blob(&self, oid: Oid) -> Result<Vec<u8>> {
+        self.read(oid, Kind::Blob)
+    }
+
+    /// The raw bytes of a tree.
+    pub fn tree(&self, oid: Oid) -> Result<Vec<u8>> {
+        if oid == self.empty_tree() {
+            return Ok(Vec::new());
+        }
+        self.read(oid, Kind::Tree)
+    }
+
+    pub fn commit(&self, oid: Oid) -> Result<Commit> {
+        let bytes = self.read(oid, Kind::Commit)?;
+        let commit = gix::objs::CommitRef::from_bytes(&bytes, self.hash)
+            .map_err(|e| Failure::fault(format!("reading commit {oid}"), e))?;
+        Ok(Commit {
+            tree: oid_of(&commit.tree()),
+            parents: commit.parents().map(|p| oid_of(&p)).collect(),
+            author: commit.author.to_owned(),
+            committer: commit.committer.to_owned(),
+            encoding: commit.encoding.map(ToOwned::to_owned),
+            message: commit.message.to_owned(),
+        })
+    }
+
+    /// The tree of commit `oid`.
+    pub fn tree_of(&self, oid: Oid) -> Result<Oid> {
+        Ok(self.commit(oid)?.tree)
+    }
+
+    pub fn empty_tree(&self) -> Oid {
+        oid_of(&gix::ObjectId::empty_tree(self.hash))
+    }
+
+    /// The all-zero id of this repository's hash.
+    pub fn null(&self) -> Oid {
+        oid_of(&gix::ObjectId::null(self.hash))
+    }
+
+    /// The id that `bytes` would have as a blob. Nothing is written.
+    pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        self.hash(gix::objs::Kind::Blob, bytes)
+    }
+
+    fn hash(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
+        gix::objs::compute_hash(self.hash, kind, bytes)
+            .map(|found| oid_of(&found))
+            .map_err(|e| Failure::fault("hashing an object", e))
+    }
+
+    pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        self.write(gix::objs::Kind::Blob, bytes)
+    }
+
+    pub fn write_commit(&self, commit: &Commit) -> Result<Oid> {
+        self.write(gix::objs::Kind::Commit, &commit.to_bytes())
+    }
+
+    /// Writes an object unless the store has it; either way it is remembered for [`Objects::take_written`].
+    pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
+        let oid = self.hash(kind, bytes)?;
+        if !self.exists(oid) {
+            crate::fault::file().map_err(|e| Failure::fault(format!("writing object {oid}"), e))?;
+            self.odb
+                .write_buf(kind, bytes)
+                .map_err(|e| Failure::fault(format!("writing object {oid}"), e))?;
+        }
+        self.written.borrow_mut().push(oid);
+        Ok(oid)
+    }
+
+    /// The ids written since the last call: what must be made durable before a ref names them.
+    pub fn take_written(&self) -> Vec<Oid> {
+        let mut written = self.written.take();
+        written.sort_unstable();
+        written.dedup();
+        written
+    }
+
+    /// Where the loose form of `oid` would be.
+    pub(super) fn loose_path(&self, oid: Oid) -> PathBuf {
+        let hex = oid.to_string();
+        self.dir.join(&hex[..2]).join(&hex[2..])
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+fn store(dir: &Path, hash: gix::hash::Kind) -> Result<Odb> {
+    let mut handle =
+        gix::odb::at(dir, hash).map_err(|e| Failure::fault(format!("opening {}", dir.display()), e))?;
+    handle.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(PACK_CACHE)));
+    handle.set_object_cache(|| Box::new(gix::odb::pack::cache::object::MemoryCappedHashmap::new(OBJECT_CACHE)));
+    Ok(gix::odb::memory::Proxy::new(handle, hash))
+}
+
+pub(super) fn id(oid: Oid) -> gix::ObjectId {
+    gix::ObjectId::from_bytes_or_panic(oid.as_bytes())
+}
+
+pub(super) fn oid_of(id: &gix::oid) -> Oid {
+    Oid::from_bytes(id.as_bytes()).unwrap_or_else(|| unreachable!("gix knows two hashes, both known here"))
+}

@@ -1,0 +1,169 @@
+//! Trees: differences, edits, look-ups.
+
+use crate::domain::Change;
+use crate::domain::Entry;
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::objects::Objects;
+use crate::plumbing::objects::id;
+use crate::plumbing::objects::oid_of;
+use bstr::BStr;
+use bstr::BString;
+use bstr::ByteSlice;
+use gix::diff::tree::recorder::Change as Recorded;
+use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryKind;
+use gix::objs::tree::EntryMode;
+
+impl Objects {
+    /// Every path that differs between two trees, sorted by path. Trees themselves are not listed.
+    pub fn diff_trees(&self, old: Oid, new: Oid) -> Result<Vec<Change>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
+        let (old_bytes, new_bytes) = (self.tree(old)?, self.tree(new)?);
+        let mut recorder = gix::diff::tree::Recorder::default();
+        gix::diff::tree(
+            TreeRefIter::from_bytes(&old_bytes, self.hash),
+            TreeRefIter::from_bytes(&new_bytes, self.hash),
+            gix::diff::tree::State::default(),
+            &self.odb,
+            &mut recorder,
+        )
+        .map_err(|e| Failure::fault(format!("comparing trees {old} and {new}"), e))?;
+        Ok(pair(recorder.records))
+    }
+
+    /// The difference that commit `oid` makes to its first parent (to the empty tree if it has none).
+    pub fn changes_of(&self, oid: Oid) -> Result<Vec<Change>> {
+        let commit = self.commit(oid)?;
+        let before = match commit.parents.first() {
+            Some(parent) => self.tree_of(*parent)?,
+            None => self.empty_tree(),
+        };
+        self.diff_trees(before, commit.tree)
+    }
+
+    /// What stands at `path` below tree `root`; a folder counts as absent.
+    pub fn entry_at(&self, root: Oid, path: &BStr) -> Result<Option<Entry>> {
+        Ok(self.raw_entry(root, path)?.and_then(|(mode, oid)| mode_of(mode).map(|m| (m, oid))))
+    }
+
+    /// The id at `path` below tree `root`, folder or not.
+    pub fn oid_at(&self, root: Oid, path: &BStr) -> Result<Option<Oid>> {
+        Ok(self.raw_entry(root, path)?.map(|(_, oid)| oid))
+    }
+
+    fn raw_entry(&self, root: Oid, path: &BStr) -> Result<Option<(EntryMode, Oid)>> {
+        let mut tree = root;
+        let mut components = path.split_str("/").peekable();
+        while let Some(name) = components.next() {
+            let bytes = self.tree(tree)?;
+            let found = TreeRefIter::from_bytes(&bytes, self.hash)
+                .filter_map(std::result::Result::ok)
+                .find(|e| e.filename == name.as_bstr())
+                .map(|e| (e.mode, oid_of(e.oid)));
+            match found {
+                Some((mode, oid)) if mode.is_tree() && components.peek().is_some() => tree = oid,
+                found if components.peek().is_none() => return Ok(found),
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every entry below tree `root` that is not a tree, with its full path, in tree order.
+    pub fn entries(&self, root: Oid) -> Result<Vec<(BString, Entry)>> {
+        let changes = self.diff_trees(self.empty_tree(), root)?;
+        Ok(changes.into_iter().filter_map(|c| c.new.map(|entry| (c.path, entry))).collect())
+    }
+
+    /// Tree `root` with `edits` applied (`None` removes), written to the store.
+    pub fn edit_tree(
+        &self,
+        root: Oid,
+        edits: impl IntoIterator<Item = (BString, Option<Entry>)>,
+    ) -> Result<Oid> {
+        let failed = |e: gix::Error| Failure::fault(format!("editing tree {root}"), e);
+        let bytes = self.tree(root)?;
+        let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(failed)?;
+        let mut editor = gix::objs::tree::Editor::new(tree.into(), &self.odb, self.hash);
+        for (path, entry) in edits {
+            let components = path.split_str("/").map(ByteSlice::as_bstr);
+            match entry {
+                Some((mode, oid)) => editor.upsert(components, entry_kind(mode), id(oid)),
+                None => editor.remove(components),
+            }
+            .map_err(failed)?;
+        }
+        let written = editor.write(|tree| self.write_tree(tree)).map_err(failed)?;
+        Ok(oid_of(&written))
+    }
+
+    pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
+        let mut bytes = Vec::new();
+        gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
+        self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(into_gix)
+    }
+}
+
+/// Our failure as an error that can cross a callback of gix.
+pub(super) fn into_gix(failure: Failure) -> gix::Error {
+    let text = match failure {
+        Failure::Refusal(refusal) => refusal.says,
+        Failure::Fault(fault) => format!("{}: {}", fault.doing, fault.cause),
+    };
+    gix::Error::from_error(std::io::Error::other(text))
+}
+
+/// A file that becomes a folder (or back) is recorded as two changes of one path: make them one.
+fn pair(records: Vec<Recorded>) -> Vec<Change> {
+    let mut changes: Vec<Change> = records
+        .into_iter()
+        .filter_map(|record| {
+            let (path, old, new) = match record {
+                Recorded::Addition { entry_mode, oid, path, .. } => (path, None, Some((entry_mode, oid))),
+                Recorded::Deletion { entry_mode, oid, path, .. } => (path, Some((entry_mode, oid)), None),
+                Recorded::Modification { previous_entry_mode, previous_oid, entry_mode, oid, path } => {
+                    (path, Some((previous_entry_mode, previous_oid)), Some((entry_mode, oid)))
+                }
+            };
+            let side = |s: Option<(EntryMode, gix::ObjectId)>| {
+                s.and_then(|(mode, oid)| mode_of(mode).map(|m| (m, oid_of(&oid))))
+            };
+            let (old, new) = (side(old), side(new));
+            (old.is_some() || new.is_some()).then_some(Change { path, old, new })
+        })
+        .collect();
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes.dedup_by(|next, kept| {
+        let same = next.path == kept.path;
+        if same {
+            kept.old = kept.old.or(next.old);
+            kept.new = kept.new.or(next.new);
+        }
+        same
+    });
+    changes
+}
+
+fn mode_of(mode: EntryMode) -> Option<Mode> {
+    match mode.kind() {
+        EntryKind::Tree => None,
+        EntryKind::Blob => Some(Mode::File),
+        EntryKind::BlobExecutable => Some(Mode::Executable),
+        EntryKind::Link => Some(Mode::Link),
+        EntryKind::Commit => Some(Mode::Gitlink),
+    }
+}
+
+fn entry_kind(mode: Mode) -> EntryKind {
+    match mode {
+        Mode::File => EntryKind::Blob,
+        Mode::Executable => EntryKind::BlobExecutable,
+        Mode::Link => EntryKind::Link,
+        Mode::Gitlink => EntryKind::Commit,
+    }
+}
