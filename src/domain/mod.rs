@@ -5,6 +5,7 @@ mod exit;
 mod failure;
 mod mask;
 mod name;
+mod worker;
 
 pub use change::Change;
 pub use change::Entry;
@@ -23,3 +24,9 @@ pub use name::Oid;
 pub use name::OpId;
 pub use name::RefName;
 pub use name::WorkerId;
+pub use worker::End;
+pub use worker::Flag;
+pub use worker::Liveness;
+pub use worker::Outcome;
+pub use worker::Work;
+pub use worker::conclude;

@@ -189,6 +189,16 @@ impl Objects {
             .map_err(|e| Failure::fault("hashing an object", e))
     }
 
+    pub(super) fn rehash(&self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
+        let kind = match kind {
+            Kind::Blob => gix::objs::Kind::Blob,
+            Kind::Tree => gix::objs::Kind::Tree,
+            Kind::Commit => gix::objs::Kind::Commit,
+            Kind::Tag => gix::objs::Kind::Tag,
+        };
+        self.hash(kind, bytes)
+    }
+
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
         self.write(gix::objs::Kind::Blob, bytes)
     }

@@ -1,0 +1,158 @@
+//! A worker's outcome (durable) and liveness (observed), and the one place that turns the end of a run
+//! into an outcome.
+
+use serde::Deserialize;
+use serde::Serialize;
+use std::fmt;
+
+/// Where a worker stands, as its record says. Only [`conclude`] and a person's `stop` leave `Active`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Active,
+    NeedsInput,
+    Ready,
+    Failed,
+    Stopped,
+}
+
+impl Outcome {
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Active => "active",
+            Outcome::NeedsInput => "needs-input",
+            Outcome::Ready => "ready",
+            Outcome::Failed => "failed",
+            Outcome::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// Whether the worker's supervisor runs, as seen from here and now. No proof is `Unknown`, never dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Liveness {
+    Live,
+    Gone,
+    Unknown,
+}
+
+impl fmt::Display for Liveness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Liveness::Live => "live",
+            Liveness::Gone => "gone",
+            Liveness::Unknown => "unknown",
+        })
+    }
+}
+
+/// What is worth a warning on a worker's card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flag {
+    /// Changes that were seen in a snapshot are in no commit and no longer in the working tree.
+    SelfDiscarded,
+    /// The working tree holds changes that are not committed.
+    Uncommitted,
+    /// Something outside the worktree changed while the worker ran.
+    OutsideChanged,
+    /// The process had to be killed.
+    Killed,
+    /// Processes outlived the agent and were ended.
+    Survivors,
+    /// The supervisor died before it could finish.
+    SupervisorLost,
+}
+
+impl Flag {
+    pub fn word(self) -> &'static str {
+        match self {
+            Flag::SelfDiscarded => "self-discarded",
+            Flag::Uncommitted => "uncommitted",
+            Flag::OutsideChanged => "outside-changed",
+            Flag::Killed => "killed",
+            Flag::Survivors => "survivors",
+            Flag::SupervisorLost => "supervisor-lost",
+        }
+    }
+}
+
+/// How an agent's run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    /// No output and no change for the silence limit; the last line it printed.
+    Silent(String),
+    /// It printed a line that says it is done.
+    Done,
+    Stopped,
+    SupervisorLost,
+}
+
+/// What the worktree holds when the run has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Commits between base and tip.
+    pub commits: usize,
+    /// The working tree differs from the tip.
+    pub uncommitted: bool,
+    /// An earlier snapshot holds what neither tip nor working tree has.
+    pub discarded: bool,
+    /// Something outside the worktree changed.
+    pub outside: bool,
+}
+
+/// The outcome of a run, and why, in a few words.
+pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
+    let because = |outcome, why: &str| (outcome, Some(why.to_owned()));
+    match end {
+        _ if work.outside => because(Outcome::Failed, "it changed files outside its worktree"),
+        End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => {
+            because(Outcome::NeedsInput, "uncommitted: it ended without a commit; import takes the working tree")
+        }
+        End::Exited(0) => (Outcome::Ready, None),
+        End::Done => because(Outcome::Ready, "it said it was done"),
+        End::Exited(code) => because(Outcome::Failed, &format!("exit code {code}")),
+        End::Signalled(signal) => because(Outcome::Failed, &format!("ended by signal {signal}")),
+        End::TimedOut => because(Outcome::Failed, "the time limit passed"),
+        End::Silent(line) => {
+            because(Outcome::NeedsInput, &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()))
+        }
+        End::Stopped => because(Outcome::Stopped, "stopped by a person"),
+        End::SupervisorLost => because(Outcome::Failed, "its supervisor was lost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_become_outcomes() {
+        let clean = Work { commits: 1, ..Work::default() };
+        let dirty = Work { uncommitted: true, ..Work::default() };
+        let outside = Work { commits: 1, outside: true, ..Work::default() };
+        for (end, work, want) in [
+            (End::Exited(0), clean, Outcome::Ready),
+            (End::Exited(0), dirty, Outcome::NeedsInput),
+            (End::Exited(0), outside, Outcome::Failed),
+            (End::Exited(1), clean, Outcome::Failed),
+            (End::Done, clean, Outcome::Ready),
+            (End::Silent("y/n?".into()), clean, Outcome::NeedsInput),
+            (End::TimedOut, clean, Outcome::Failed),
+            (End::Stopped, clean, Outcome::Stopped),
+            (End::SupervisorLost, clean, Outcome::Failed),
+        ] {
+            assert_eq!(conclude(&end, work).0, want, "{end:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Made durable: fsync of exactly the files written and of their folders. git syncs what it writes itself
+//! (`core.fsync=all`), but never the folders; gix syncs nothing.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::objects::Objects;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Past this many files one `syncfs` is cheaper than an fsync each.
+const MANY: usize = 1000;
+
+/// Reads back, re-hashes and syncs the loose ones among `oids`. Packed ones were synced by who packed them.
+pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
+    let loose: Vec<PathBuf> = oids.iter().map(|o| store.loose_path(*o)).filter(|p| p.exists()).collect();
+    for oid in oids {
+        verify(store, *oid)?;
+    }
+    if loose.len() > MANY {
+        return file_system(store.dir());
+    }
+    let mut folders = BTreeSet::new();
+    for path in &loose {
+        sync(path)?;
+        folders.extend(path.parent().map(Path::to_owned));
+    }
+    if !folders.is_empty() {
+        folders.insert(store.dir().to_owned());
+    }
+    folders.iter().try_for_each(|f| sync(f))
+}
+
+fn verify(store: &Objects, oid: Oid) -> Result<()> {
+    let doing = || format!("reading back object {oid}");
+    let (kind, bytes) =
+        store.try_read(oid)?.ok_or_else(|| Failure::fault(doing(), "it is missing after it was written"))?;
+    if store.rehash(kind, &bytes)? == oid {
+        return Ok(());
+    }
+    Err(Failure::fault(doing(), "its content does not match its id"))
+}
+
+/// Syncs the folders that hold the files of `names`, up to the shared git folder.
+pub(super) fn ref_folders<'n>(common: &Path, names: impl IntoIterator<Item = &'n RefName>) -> Result<()> {
+    let mut folders = BTreeSet::new();
+    for name in names {
+        let mut folder = common.join(name.as_str());
+        while folder.pop() && folder.starts_with(common) && folder != common {
+            folders.insert(folder.clone());
+        }
+    }
+    // A ref may have been deleted or packed away meanwhile, and its folder with it.
+    folders.iter().rev().filter(|f| f.exists()).try_for_each(|f| sync(f))
+}
+
+/// Syncs the whole file system that holds `path`.
+pub(super) fn file_system(path: &Path) -> Result<()> {
+    let failed = |e: io::Error| Failure::fault(format!("syncing the file system of {}", path.display()), e);
+    crate::fault::file().map_err(failed)?;
+    let handle = File::open(path).map_err(failed)?;
+    sync_file_system(&handle).map_err(failed)
+}
+
+#[cfg(target_os = "linux")]
+fn sync_file_system(handle: &File) -> io::Result<()> {
+    rustix::fs::syncfs(handle).map_err(io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_handle: &File) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+fn sync(path: &Path) -> Result<()> {
+    let failed = |e: io::Error| Failure::fault(format!("syncing {}", path.display()), e);
+    crate::fault::file().map_err(failed)?;
+    match File::open(path) {
+        Ok(file) => file.sync_all().map_err(failed),
+        // Packed away by a concurrent repack, which synced it.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(failed(e)),
+    }
+}

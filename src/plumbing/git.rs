@@ -1,0 +1,248 @@
+//! The one place that spawns git. Callers inside this room state arguments; everything that could change
+//! what git does (environment, hooks, monitors, locks, durability) is pinned here.
+
+use crate::domain::Failure;
+use crate::domain::Result;
+use bstr::ByteSlice;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+
+/// What passes from the person's environment to every call.
+const ALLOWED: &[&str] = &[
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_ASKPASS", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND",
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_TRACE",
+    "GIT_TRACE2", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF", "LD_LIBRARY_PATH", "NIX_SSL_CERT_FILE",
+];
+
+/// What passes besides, where the person's own view is asked for: finding the repository, its configuration.
+const PERSON: &[&str] = &[
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL",
+];
+
+/// The variables that bind a process to one repository; no child of ours may inherit them.
+pub const LOCAL_ENV: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
+    "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR", "GIT_QUARANTINE_PATH", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE",
+];
+
+/// Set for every call.
+const FIXED: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
+];
+
+const PINNED: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgSign=false",
+    "core.fsync=all",
+    "core.filesRefLockTimeout=10000",
+    "core.packedRefsTimeout=10000",
+    "reftable.lockTimeout=10000",
+    "core.quotePath=false",
+    "submodule.recurse=false",
+];
+
+/// Spawns git with one environment.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: OsString,
+    env: Vec<(OsString, OsString)>,
+    person: Vec<(OsString, OsString)>,
+}
+
+/// One call: where, with what.
+pub(super) struct Call<'a> {
+    args: Vec<OsString>,
+    dir: Option<&'a Path>,
+    stdin: Option<&'a [u8]>,
+    env: Vec<(OsString, OsString)>,
+    person: bool,
+}
+
+/// What a finished git process left.
+pub(super) struct Output {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Output {
+    pub fn ok(&self) -> bool {
+        self.code == 0
+    }
+
+    /// Standard output as text without the final newline.
+    pub fn text(&self) -> String {
+        self.stdout.to_str_lossy().trim_end_matches('\n').to_owned()
+    }
+
+    /// The last thing git said, for a fault.
+    pub fn words(&self) -> String {
+        let said = self.stderr.to_str_lossy();
+        let said = said.trim();
+        if said.is_empty() { format!("git ended with {}", self.code) } else { said.to_owned() }
+    }
+}
+
+impl<'a> Call<'a> {
+    pub fn new<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Call<'a> {
+        Call {
+            args: args.into_iter().map(|a| a.as_ref().to_owned()).collect(),
+            dir: None,
+            stdin: None,
+            env: Vec::new(),
+            person: false,
+        }
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Call<'a> {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub fn args(mut self, args: &[&str]) -> Call<'a> {
+        self.args.extend(args.iter().map(OsString::from));
+        self
+    }
+
+    pub fn dir(mut self, dir: &'a Path) -> Call<'a> {
+        self.dir = Some(dir);
+        self
+    }
+
+    pub fn stdin(mut self, bytes: &'a [u8]) -> Call<'a> {
+        self.stdin = Some(bytes);
+        self
+    }
+
+    /// A call that only looks: no optional lock is taken, so nothing is written.
+    pub fn reads(self) -> Call<'a> {
+        self.env("GIT_OPTIONAL_LOCKS", "0")
+    }
+
+    pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Call<'a> {
+        self.env.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// With the person's own binding of repository and configuration.
+    pub fn as_person(mut self) -> Call<'a> {
+        self.person = true;
+        self
+    }
+}
+
+impl Git {
+    /// From the environment of the person who called us.
+    pub fn new<'e>(vars: impl IntoIterator<Item = (&'e OsStr, &'e OsStr)>) -> Git {
+        let mut git = Git { program: "git".into(), env: Vec::new(), person: Vec::new() };
+        for (key, value) in vars {
+            let name = key.to_string_lossy();
+            let pair = (key.to_owned(), value.to_owned());
+            if ALLOWED.contains(&name.as_ref()) {
+                git.env.push(pair);
+            } else if PERSON.contains(&name.as_ref())
+                || name.starts_with("GIT_CONFIG_KEY_")
+                || name.starts_with("GIT_CONFIG_VALUE_")
+            {
+                git.person.push(pair);
+            }
+        }
+        git
+    }
+
+    fn command(&self, call: &Call<'_>) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the spawner")]
+        let mut command = Command::new(&self.program);
+        command.env_clear().envs(self.env.iter().map(|(k, v)| (k, v))).envs(FIXED.iter().copied());
+        if call.person {
+            command.envs(self.person.iter().map(|(k, v)| (k, v)));
+        }
+        command.envs(call.env.iter().map(|(k, v)| (k, v)));
+        for pin in PINNED {
+            command.args(["-c", pin]);
+        }
+        command.args(&call.args);
+        if let Some(dir) = call.dir {
+            command.current_dir(dir);
+        }
+        tracing::debug!(args = ?call.args, dir = ?call.dir, "git");
+        command
+    }
+
+    /// Runs to the end. Any exit code is an answer; only a failure to run is an error.
+    pub(super) fn run(&self, call: &Call<'_>) -> Result<Output> {
+        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
+        crate::fault::git().map_err(failed)?;
+        let mut command = self.command(call);
+        command.stdin(if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        let feed = child.stdin.take().zip(call.stdin);
+        let output = std::thread::scope(|scope| {
+            // A child that answers before it has read everything would block a single thread.
+            if let Some((mut pipe, bytes)) = feed {
+                scope.spawn(move || pipe.write_all(bytes));
+            }
+            child.wait_with_output()
+        })
+        .map_err(failed)?;
+        crate::fault::git().map_err(failed)?;
+        Ok(Output { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    /// Runs to the end; any exit code but 0 is a fault.
+    pub(super) fn expect(&self, call: &Call<'_>) -> Result<Output> {
+        let output = self.run(call)?;
+        if output.ok() {
+            return Ok(output);
+        }
+        Err(Failure::fault(format!("running git {}", words(&call.args)), output.words()))
+    }
+
+    /// Starts a process that is spoken to through its pipes.
+    pub(super) fn converse(&self, call: &Call<'_>) -> Result<Child> {
+        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
+        crate::fault::git().map_err(failed)?;
+        let mut command = self.command(call);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(failed)
+    }
+}
+
+fn words(args: &[OsString]) -> String {
+    let words: Vec<_> = args.iter().map(|a| a.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// `--git-dir=<dir>` as one argument.
+pub(super) fn git_dir(dir: &Path) -> OsString {
+    option("--git-dir=", dir)
+}
+
+/// `--work-tree=<dir>` as one argument.
+pub(super) fn work_tree(dir: &Path) -> OsString {
+    option("--work-tree=", dir)
+}
+
+fn option(name: &str, dir: &Path) -> OsString {
+    let mut arg = OsString::from(name);
+    arg.push(PathBuf::from(dir));
+    arg
+}

@@ -1,0 +1,173 @@
+//! Refs: listed by git, moved by git in transactions that state what they expect. An exit code is never
+//! the outcome: after a failure the refs are read again.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::repo::Repo;
+use bstr::ByteSlice;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::io::Write;
+use std::process::Child;
+use std::process::ChildStdin;
+use std::process::ChildStdout;
+
+/// A ref as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ref {
+    pub name: RefName,
+    pub oid: Oid,
+    /// It points at another ref.
+    pub symbolic: bool,
+}
+
+/// One move of one ref; `None` is absence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub name: RefName,
+    pub old: Option<Oid>,
+    pub new: Option<Oid>,
+}
+
+impl Edit {
+    pub fn create(name: RefName, new: Oid) -> Edit {
+        Edit { name, old: None, new: Some(new) }
+    }
+
+    pub fn update(name: RefName, old: Oid, new: Oid) -> Edit {
+        Edit { name, old: Some(old), new: Some(new) }
+    }
+
+    pub fn delete(name: RefName, old: Oid) -> Edit {
+        Edit { name, old: Some(old), new: None }
+    }
+}
+
+/// How a transaction ended, by what the refs now are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    /// Every ref is where it was to go.
+    Done,
+    /// None moved: at least one was not where the transaction expected it. The refs as they are.
+    Lost(Vec<(RefName, Option<Oid>)>),
+}
+
+impl Repo {
+    /// The refs below `prefixes` (whole path components), sorted by name.
+    pub fn refs(&self, prefixes: &[&str]) -> Result<Vec<Ref>> {
+        let format = "--format=%(objectname)%00%(symref)%00%(refname)";
+        let call = self.call(&["for-each-ref", format]).args(prefixes).reads();
+        let listed = self.git.expect(&call)?;
+        listed.stdout.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(parse).collect()
+    }
+
+    /// Where the refs `names` are now.
+    pub fn read_refs(&self, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
+        let patterns: Vec<&str> = names.iter().map(|n| n.as_str()).collect();
+        let listed = self.refs(&patterns)?;
+        Ok(names.iter().map(|n| listed.iter().find(|r| r.name == **n).map(|r| r.oid)).collect())
+    }
+
+    /// Applies `edits` as one transaction and tells what became of them.
+    pub fn update_refs(&self, edits: &[Edit]) -> Result<Moved> {
+        let mut session = self.ref_session()?;
+        let moved = session.apply(edits)?;
+        Ok(moved)
+    }
+
+    /// A git process that applies one transaction after another.
+    pub fn ref_session(&self) -> Result<RefSession<'_>> {
+        let mut child = self.git.converse(&self.call(&["update-ref", "--no-deref", "-z", "--stdin"]))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().map(BufReader::new);
+        Ok(RefSession { repo: self, child, stdin, stdout })
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Ref> {
+    let mut fields = line.split(|b| *b == 0);
+    let mut field = || fields.next().unwrap_or_default().to_str_lossy().into_owned();
+    let (oid, symref, name) = (field(), field(), field());
+    Ok(Ref { oid: oid.parse()?, symbolic: !symref.is_empty(), name: RefName::new(name)? })
+}
+
+/// See [`Repo::ref_session`]. After a lost transaction the process is gone and a new session is needed.
+pub struct RefSession<'r> {
+    repo: &'r Repo,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<BufReader<ChildStdout>>,
+}
+
+impl RefSession<'_> {
+    /// Applies `edits` as one transaction. On any sign of failure the refs are read again, and what they
+    /// are decides: all new is done, else lost.
+    pub fn apply(&mut self, edits: &[Edit]) -> Result<Moved> {
+        let said = crate::fault::git().and_then(|()| self.speak(edits));
+        let struck = crate::fault::git();
+        match (said, struck) {
+            (Ok(true), Ok(())) => Ok(Moved::Done),
+            (said, struck) => self.settle(edits, said.err().or(struck.err())),
+        }
+    }
+
+    fn speak(&mut self, edits: &[Edit]) -> std::io::Result<bool> {
+        let (Some(stdin), Some(stdout)) = (&mut self.stdin, &mut self.stdout) else { return Ok(false) };
+        let mut text = b"start\0".to_vec();
+        for edit in edits {
+            let zero = |o: Option<Oid>, like: Option<Oid>| o.or(like.map(Oid::null_like));
+            let (old, new) = (zero(edit.old, edit.new), zero(edit.new, edit.old));
+            let (Some(old), Some(new)) = (old, new) else { continue };
+            let verb = if edit.new == edit.old { "verify" } else { "update" };
+            text.extend_from_slice(format!("{verb} {}\0", edit.name).as_bytes());
+            if verb == "update" {
+                text.extend_from_slice(format!("{new}\0").as_bytes());
+            }
+            text.extend_from_slice(format!("{old}\0").as_bytes());
+        }
+        text.extend_from_slice(b"prepare\0commit\0");
+        stdin.write_all(&text)?;
+        stdin.flush()?;
+        for step in ["start: ok", "prepare: ok", "commit: ok"] {
+            let mut line = String::new();
+            stdout.read_line(&mut line)?;
+            if line.trim_end() != step {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn settle(&mut self, edits: &[Edit], error: Option<std::io::Error>) -> Result<Moved> {
+        self.stdin = None;
+        let mut words = String::new();
+        if let Some(stderr) = &mut self.child.stderr {
+            stderr.read_to_string(&mut words).ok();
+        }
+        self.child.wait().ok();
+        let names: Vec<&RefName> = edits.iter().map(|e| &e.name).collect();
+        let now = self.repo.read_refs(&names)?;
+        if edits.iter().zip(&now).all(|(e, n)| e.new == *n) {
+            return Ok(Moved::Done);
+        }
+        if edits.iter().zip(&now).all(|(e, n)| e.old == *n) {
+            let cause = error.map(|e| e.to_string()).unwrap_or(words);
+            return Err(Failure::fault(format!("moving {}", list(&names)), cause.trim()));
+        }
+        Ok(Moved::Lost(names.into_iter().cloned().zip(now).collect()))
+    }
+}
+
+impl Drop for RefSession<'_> {
+    fn drop(&mut self) {
+        self.stdin = None;
+        self.child.wait().ok();
+    }
+}
+
+fn list(names: &[&RefName]) -> String {
+    names.iter().map(|n| n.as_str()).collect::<Vec<_>>().join(", ")
+}

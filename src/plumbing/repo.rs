@@ -1,0 +1,155 @@
+//! A repository: where it is, its objects, and the git that acts on it.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::plumbing::config::Config;
+use crate::plumbing::git::Call;
+use crate::plumbing::git::Git;
+use crate::plumbing::git::git_dir;
+use crate::plumbing::objects::Objects;
+use bstr::ByteSlice;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where a repository keeps its parts; all paths are absolute.
+#[derive(Debug, Clone)]
+pub struct Dirs {
+    /// The git folder of this worktree.
+    pub git: PathBuf,
+    /// The git folder that all worktrees share.
+    pub common: PathBuf,
+    /// The working tree the person stands in, if any.
+    pub work_tree: Option<PathBuf>,
+    pub bare: bool,
+}
+
+pub struct Repo {
+    pub dirs: Dirs,
+    pub objects: Objects,
+    pub(super) git: Git,
+    reftable: bool,
+}
+
+impl Repo {
+    /// The repository that git finds from `cwd`, with the person's `GIT_DIR` and the like.
+    pub fn discover(cwd: &Path, git: Git) -> Result<Repo> {
+        let call = Call::new([
+            "rev-parse",
+            "--path-format=absolute",
+            "--is-bare-repository",
+            "--show-object-format",
+            "--git-dir",
+            "--git-common-dir",
+            "--show-toplevel",
+        ]);
+        let found = git.run(&call.dir(cwd).as_person().reads())?;
+        let lines: Vec<&[u8]> = found.stdout.lines().collect();
+        let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
+            return Err(Refusal::new(Token::NotARepository, format!("git finds no repository: {}", found.words()))
+                .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+                .next("change into a repository, or give one with -C")
+                .into());
+        };
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let common = path(common);
+        let objects = Objects::open(&common.join("objects"), &format.to_str_lossy())?;
+        Ok(Repo {
+            reftable: common.join("reftable").is_dir(),
+            objects,
+            dirs: Dirs {
+                git: path(git_dir),
+                common,
+                work_tree: rest.first().filter(|_| found.ok()).map(|top| path(top)),
+                bare: *bare == b"true",
+            },
+            git,
+        })
+    }
+
+    /// Whether references live in reftables rather than in files.
+    pub fn is_reftable(&self) -> bool {
+        self.reftable
+    }
+
+    /// A call on the shared part of the repository.
+    pub(super) fn call<'a>(&self, args: &[&str]) -> Call<'a> {
+        Call::new([git_dir(&self.dirs.common)]).args(args)
+    }
+
+    /// The commit that `rev` names, in the person's own reading (their worktree's `HEAD`, say).
+    pub fn resolve_commit(&self, rev: &str) -> Result<Option<Oid>> {
+        let spec = format!("{rev}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &spec];
+        let found = self.git.run(&Call::new([git_dir(&self.dirs.git)]).args(&args).reads())?;
+        if found.ok() { found.text().parse().map(Some) } else { Ok(None) }
+    }
+
+    /// What `rev` names, of any kind.
+    pub fn resolve_any(&self, rev: &str) -> Result<Option<Oid>> {
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", rev];
+        let found = self.git.run(&Call::new([git_dir(&self.dirs.git)]).args(&args).reads())?;
+        if found.ok() { found.text().parse().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether history is cut off somewhere.
+    pub fn is_shallow(&self) -> bool {
+        self.dirs.common.join("shallow").is_file()
+    }
+
+    /// The person's configuration, all scopes, with `git -c` and the environment applied.
+    pub fn config(&self) -> Result<Config> {
+        let args = ["config", "--list", "-z", "--includes"];
+        let call = Call::new([git_dir(&self.dirs.common)]).args(&args).as_person().reads();
+        Ok(Config::parse(&self.git.expect(&call)?.stdout))
+    }
+
+    /// Sets one key of the repository's own configuration.
+    pub fn set_config(&self, key: &str, value: &str) -> Result<()> {
+        let file = self.dirs.common.join("config");
+        let call = Call::new(["config", "--file"]).arg(&file).args(&["--replace-all", key, value]);
+        self.git.expect(&call).map(drop)
+    }
+
+    /// The ids of all objects that `tip` needs and `base` does not have. Fails if one is missing.
+    pub fn needed_objects(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        let call = self.call(&["rev-list", "--objects", "--no-object-names", "--stdin"]);
+        let stdin = format!("{tip}\n^{base}\n");
+        let found = self.git.expect(&call.stdin(stdin.as_bytes()).reads())?;
+        found.stdout.lines().map(|l| l.to_str_lossy().parse()).collect()
+    }
+
+    /// The version that git itself states, such as `2.47.3`.
+    pub fn git_version(&self) -> Result<String> {
+        let said = self.git.expect(&Call::new(["version"]))?.text();
+        Ok(said.split_whitespace().nth(2).unwrap_or_default().to_owned())
+    }
+
+    /// The committer line's name and mail as git would state them, `Name <mail>`.
+    pub fn identity(&self) -> Result<Option<String>> {
+        let found = self.git.run(&self.call(&["var", "GIT_COMMITTER_IDENT"]).as_person())?;
+        let said = found.text();
+        Ok(found.ok().then(|| said.rfind('>').map(|end| said[..=end].to_owned())).flatten())
+    }
+
+    /// Makes `oids` durable: those stored loosely are read back, re-hashed and synced with their folders.
+    pub fn make_durable(&self, oids: &[Oid]) -> Result<()> {
+        crate::plumbing::durable::objects(&self.objects, oids)
+    }
+
+    /// Makes the refs `names` durable, which git left written.
+    pub fn make_refs_durable<'n>(&self, names: impl IntoIterator<Item = &'n crate::domain::RefName>) -> Result<()> {
+        if self.reftable {
+            return crate::plumbing::durable::file_system(&self.dirs.common);
+        }
+        crate::plumbing::durable::ref_folders(&self.dirs.common, names)
+    }
+}
+
+/// Wraps a failure of git to do `doing`.
+pub(super) fn git_failed(doing: &str, output: &crate::plumbing::git::Output) -> Failure {
+    Failure::fault(doing, output.words())
+}

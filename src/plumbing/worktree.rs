@@ -1,0 +1,246 @@
+//! Worktrees: listed, made detached and locked, checked out, moved from tree to tree, removed.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::git::Call;
+use crate::plumbing::git::git_dir;
+use crate::plumbing::git::work_tree;
+use crate::plumbing::repo::Repo;
+use crate::plumbing::repo::git_failed;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// A worktree as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Worktree {
+    pub path: PathBuf,
+    pub head: Option<Oid>,
+    pub branch: Option<RefName>,
+    pub bare: bool,
+    /// The reason it is locked with, if it is.
+    pub locked: Option<String>,
+}
+
+/// One path that `git status` reports.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dirty {
+    pub path: BString,
+    /// git's two letters: index and working tree, `.` where equal; `??` for untracked.
+    pub state: String,
+}
+
+/// Whether `git status` lists what is not tracked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    List,
+    Skip,
+}
+
+/// The folder of a worktree inside the shared git folder (for the main one, that folder itself).
+#[derive(Debug, Clone)]
+pub struct Admin {
+    pub dir: PathBuf,
+    pub path: PathBuf,
+}
+
+impl Repo {
+    /// All worktrees, the main one first.
+    pub fn worktrees(&self) -> Result<Vec<Worktree>> {
+        let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
+        Ok(parse_worktrees(&listed.stdout))
+    }
+
+    /// The administrative folder of the worktree at `path`, if one is registered there.
+    pub fn admin_of(&self, path: &Path) -> Option<Admin> {
+        let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).ok()?;
+        let mine = |dir: &Path| {
+            let link = std::fs::read(dir.join("gitdir")).unwrap_or_default();
+            Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent() == Some(path)
+        };
+        let dir = entries.flatten().map(|e| e.path()).find(|d| mine(d))?;
+        Some(Admin { dir, path: path.to_owned() })
+    }
+
+    /// Registers a detached, locked worktree at `path` without files.
+    pub fn register_worktree(&self, path: &Path, commit: Oid, reason: &str) -> Result<Admin> {
+        let call = self
+            .call(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--lock", "--reason", reason])
+            .arg("--")
+            .arg(path)
+            .arg(commit.to_string());
+        self.git.expect(&call)?;
+        // git resolves symbolic links in the path it registers.
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        self.admin_of(&real)
+            .ok_or_else(|| Failure::fault(format!("making worktree {}", path.display()), "git did not register it"))
+    }
+
+    /// Fills the worktree with the files of its `HEAD`.
+    pub fn check_out(&self, admin: &Admin) -> Result<()> {
+        self.git.expect(&in_worktree(admin, &["read-tree", "-m", "-u", "HEAD"])).map(drop)
+    }
+
+    /// The commit at the worktree's `HEAD`, read through its administrative folder.
+    pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
+        let call = Call::new([git_dir(&admin.dir)]).args(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+        let found = self.git.run(&call.reads())?;
+        if found.ok() { found.text().parse().map(Some) } else { Ok(None) }
+    }
+
+    /// Every commit that the worktree's `HEAD` has ever been at, by its reflog.
+    pub fn heads_ever(&self, admin: &Admin) -> Result<Vec<Oid>> {
+        let call = Call::new([git_dir(&admin.dir)]).args(&["rev-list", "--walk-reflogs", "HEAD", "--"]);
+        let found = self.git.run(&call.reads())?;
+        let mut heads: Vec<Oid> = found.stdout.lines().filter_map(|l| l.to_str_lossy().parse().ok()).collect();
+        heads.sort_unstable();
+        heads.dedup();
+        Ok(heads)
+    }
+
+    /// Forgets the worktree that `admin` registers. Its files must be gone already.
+    pub fn forget_worktree(&self, admin: &Admin) -> Result<()> {
+        match std::fs::remove_dir_all(&admin.dir) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failure::fault(format!("removing {}", admin.dir.display()), e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What `git status` reports in the working tree at `path`, in its own order.
+    pub fn status(&self, admin: &Admin, untracked: Untracked) -> Result<Vec<Dirty>> {
+        let listing = if untracked == Untracked::List { "-uall" } else { "-uno" };
+        let args = ["status", "--porcelain=v2", "-z", listing, "--no-renames", "--ignore-submodules=none"];
+        Ok(parse_status(&self.git.expect(&in_worktree(admin, &args).reads())?.stdout))
+    }
+
+    /// The paths that the index of the worktree knows.
+    pub fn indexed(&self, admin: &Admin) -> Result<Vec<BString>> {
+        let listed = self.git.expect(&in_worktree(admin, &["ls-files", "-z", "--cached"]).reads())?;
+        Ok(listed.stdout.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect())
+    }
+
+    /// Moves index and files of the worktree from tree-ish `old` to `new`, as git's two-tree merge does:
+    /// local changes elsewhere stay. Tells what git said when it would not.
+    pub fn move_tree(&self, admin: &Admin, old: Oid, new: Oid) -> Result<std::result::Result<(), String>> {
+        let (old, new) = (old.to_string(), new.to_string());
+        let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
+        let first = self.git.run(&in_worktree(admin, &args))?;
+        if first.ok() {
+            return Ok(Ok(()));
+        }
+        // Files that were only touched count as changed until the index is refreshed.
+        self.git.run(&in_worktree(admin, &["update-index", "-q", "--refresh"]))?;
+        let second = self.git.run(&in_worktree(admin, &args))?;
+        Ok(if second.ok() { Ok(()) } else { Err(second.words()) })
+    }
+
+    /// Whether the index of the worktree holds exactly the tree `tree`.
+    pub fn index_is(&self, admin: &Admin, tree: Oid) -> Result<bool> {
+        let tree = tree.to_string();
+        let call = in_worktree(admin, &["diff-index", "--cached", "--quiet", &tree, "--"]);
+        match self.git.run(&call.reads())? {
+            found if found.code == 0 => Ok(true),
+            found if found.code == 1 => Ok(false),
+            found => Err(git_failed("comparing an index with a tree", &found)),
+        }
+    }
+
+    /// The branch that a rebase or bisect in the worktree will return to, and what is in progress there.
+    pub fn in_progress(&self, admin: &Admin) -> Option<(&'static str, Option<RefName>)> {
+        let branch = |file: &str| {
+            let name = std::fs::read_to_string(admin.dir.join(file)).ok()?;
+            RefName::branch(name.trim()).ok()
+        };
+        for (mark, what, head) in IN_PROGRESS {
+            if admin.dir.join(mark).exists() {
+                return Some((what, branch(head)));
+            }
+        }
+        None
+    }
+}
+
+/// What git leaves in a worktree's folder while something is under way, and where it notes the branch.
+const IN_PROGRESS: &[(&str, &str, &str)] = &[
+    ("rebase-merge", "rebase", "rebase-merge/head-name"),
+    ("rebase-apply", "rebase or am", "rebase-apply/head-name"),
+    ("MERGE_HEAD", "merge", ""),
+    ("CHERRY_PICK_HEAD", "cherry-pick", ""),
+    ("REVERT_HEAD", "revert", ""),
+    ("BISECT_START", "bisect", "BISECT_START"),
+];
+
+fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
+    Call::new([git_dir(&admin.dir), work_tree(&admin.path)]).args(args).dir(&admin.path)
+}
+
+fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {
+    let mut found = Vec::new();
+    for line in bytes.split(|b| *b == 0).filter(|l| !l.is_empty()) {
+        let (key, value) = line.split_once_str(" ").unwrap_or((line, b""));
+        let text = || value.to_str_lossy().into_owned();
+        if key == b"worktree" {
+            found.push(Worktree { path: std::ffi::OsStr::from_bytes(value).into(), ..Worktree::default() });
+            continue;
+        }
+        let Some(last) = found.last_mut() else { continue };
+        match key {
+            b"HEAD" => last.head = text().parse().ok().filter(|o: &Oid| !o.is_null()),
+            b"branch" => last.branch = RefName::new(text()).ok(),
+            b"bare" => last.bare = true,
+            b"locked" => last.locked = Some(text()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Lines of `--porcelain=v2 -z`: `1 XY …8 fields… path`, `u XY …10 fields… path`, `? path`.
+fn parse_status(bytes: &[u8]) -> Vec<Dirty> {
+    let mut found = Vec::new();
+    for line in bytes.split(|b| *b == 0).filter(|l| !l.is_empty()) {
+        let fields = match line[0] {
+            b'1' => 9,
+            b'u' => 11,
+            b'?' => 2,
+            _ => continue,
+        };
+        let parts: Vec<&[u8]> = line.splitn(fields, |b| *b == b' ').collect();
+        let Some(path) = parts.get(fields - 1) else { continue };
+        let state = if line[0] == b'?' { "??".into() } else { parts[1].to_str_lossy().into_owned() };
+        found.push(Dirty { path: BString::from(*path), state });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worktrees_with_odd_paths_and_reasons() {
+        let oid = "a".repeat(40);
+        let text = format!(
+            "worktree /r\0HEAD {oid}\0branch refs/heads/main\0\0worktree /w x\ny\0HEAD {oid}\0detached\0locked why\nnot\0\0"
+        );
+        let found = parse_worktrees(text.as_bytes());
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].branch.as_ref().map(RefName::short), Some("main"));
+        assert_eq!(found[1].path, PathBuf::from("/w x\ny"));
+        assert_eq!(found[1].locked.as_deref(), Some("why\nnot"));
+    }
+
+    #[test]
+    fn status_lines_of_all_kinds() {
+        let text = b"1 .M N... 100644 100644 100644 aa bb a b\0? new file\0u UU N... 1 2 3 4 a b c both\0";
+        let found = parse_status(text);
+        let pairs: Vec<(&str, &[u8])> = found.iter().map(|d| (d.state.as_str(), d.path.as_slice())).collect();
+        assert_eq!(pairs, [(".M", b"a b".as_slice()), ("??", b"new file"), ("UU", b"both")]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Our ref names, both ways. Every name has a fixed depth, so none is both a file and a folder.
+
+use crate::domain::OpId;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::domain::WorkerId;
+
+/// Everything that may be pushed.
+pub const SHARED: &str = "refs/skein";
+/// Everything that stays in this clone.
+pub const LOCAL: &str = "refs/skein-local";
+/// Our notes.
+pub const NOTES: &str = "refs/notes/skein";
+
+/// The sentinel: our refs without it mean that refs were lost.
+pub fn format() -> Result<RefName> {
+    RefName::new("refs/skein/format/1")
+}
+
+pub fn worker(id: WorkerId) -> Result<RefName> {
+    RefName::new(format!("refs/skein/worker/{id}"))
+}
+
+pub fn lane(clone: &str) -> Result<RefName> {
+    RefName::new(format!("refs/skein/lane/{clone}"))
+}
+
+/// Keeps the worker's tip alive from its birth on.
+pub fn head(id: WorkerId) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/head/{id}"))
+}
+
+/// The worker's newest snapshot.
+pub fn wip(id: WorkerId) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/wip/{id}"))
+}
+
+pub fn candidate(op: OpId) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/candidate/{op}"))
+}
+
+pub fn landed_notes() -> Result<RefName> {
+    RefName::new("refs/notes/skein/landed")
+}
+
+/// What one of our refs is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ours {
+    Format,
+    Worker(WorkerId),
+    Lane(String),
+    Head(WorkerId),
+    Wip(WorkerId),
+    Candidate(OpId),
+    LandedNotes,
+    /// In our namespace, of a shape that this version does not write but reserves.
+    Reserved,
+}
+
+const RESERVED: &[&str] = &[
+    "refs/skein/doc/",
+    "refs/skein/store/",
+    "refs/skein/archive/",
+    "refs/skein-local/kept/",
+    "refs/skein-local/queue/",
+    "refs/skein-local/schedule/",
+    "refs/skein-local/lease/",
+    "refs/skein-local/undo/",
+    "refs/skein-local/cache/",
+    "refs/notes/skein/evidence",
+];
+
+/// The meaning of a ref below [`SHARED`], [`LOCAL`] or [`NOTES`]; `None` if it has no business there.
+pub fn parse(name: &RefName) -> Option<Ours> {
+    let name = name.as_str();
+    let id = |prefix: &str| name.strip_prefix(prefix).filter(|rest| !rest.contains('/'));
+    let worker = |prefix: &str| id(prefix).and_then(|rest| rest.parse().ok());
+    match name {
+        "refs/skein/format/1" => Some(Ours::Format),
+        "refs/notes/skein/landed" => Some(Ours::LandedNotes),
+        _ => None
+            .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
+            .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
+            .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
+            .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
+            .or_else(|| {
+                id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate)
+            })
+            .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways_and_strangers_are_seen() -> Result<()> {
+        let id = WorkerId::from_parts(1, 2);
+        assert_eq!(parse(&worker(id)?), Some(Ours::Worker(id)));
+        assert_eq!(parse(&wip(id)?), Some(Ours::Wip(id)));
+        assert_eq!(parse(&lane("abc")?), Some(Ours::Lane("abc".into())));
+        assert_eq!(parse(&format()?), Some(Ours::Format));
+        for stranger in ["refs/skein/worker", "refs/skein/worker/a/b", "refs/skein/x", "refs/skein-local/head"] {
+            assert_eq!(parse(&RefName::new(stranger)?), None, "{stranger}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! The records of version 1: JSON with sorted keys. docs/schema.md describes every field.
+
+use crate::domain::Failure;
+use crate::domain::Flag;
+use crate::domain::Handle;
+use crate::domain::Identity;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::Outcome;
+use crate::domain::RawDigest;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::domain::WorkerId;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub const VERSION: u32 = 1;
+
+/// A worker as its record chain says. Times are seconds since the epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerRecord {
+    pub v: u32,
+    pub worker: WorkerId,
+    /// The clone that dispatched it: only there can its process be seen.
+    pub clone: String,
+    pub handle: Handle,
+    /// The first line of the brief.
+    pub task: String,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    pub base: Oid,
+    pub base_name: String,
+    pub onto: RefName,
+    pub paths: Vec<String>,
+    pub checks: Vec<String>,
+    /// The agent's command, secrets masked. Empty: the built-in scripted agent.
+    pub agent: Vec<String>,
+    pub limits: Limits,
+    pub created: i64,
+    pub ended: Option<i64>,
+    pub exit: Option<i32>,
+    /// `HEAD` of the worktree; none until the worktree stands.
+    pub tip: Option<Oid>,
+    /// The newest snapshot. It is local, so it is named here but never a parent.
+    pub snapshot: Option<Oid>,
+    pub flags: Vec<Flag>,
+    /// What changed outside the worktree while it ran.
+    pub outside: Vec<String>,
+    /// How many deltas were frozen; they are numbered from 1.
+    pub deltas: u32,
+}
+
+/// What ends a run, in seconds; none is no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub timeout: Option<u64>,
+    pub silence: Option<u64>,
+    pub done_pattern: Option<String>,
+}
+
+/// A frozen version of a worker's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeltaRecord {
+    pub v: u32,
+    pub n: u32,
+    pub worker: WorkerId,
+    pub base: Oid,
+    /// The last commit of the delta: the worker's own, or one made from its working tree.
+    pub tip: Oid,
+    pub tree: Oid,
+    pub commits: Vec<DeltaCommit>,
+    pub net: Identity,
+    /// Paths changed between base and tip.
+    pub paths: u64,
+    /// The working tree was taken in.
+    pub uncommitted: bool,
+    pub created: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeltaCommit {
+    pub oid: Oid,
+    pub parents: u32,
+    pub identity: Identity,
+    pub author: String,
+    pub subject: String,
+}
+
+/// One entry of a lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneRecord {
+    pub v: u32,
+    pub op: OpId,
+    pub at: i64,
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Entry {
+    /// A trunk is about to move. The commit's parents keep candidate and delta alive.
+    Intent(Landing),
+    /// It moved.
+    Landing(Landing),
+    /// It did not, and will not by this operation.
+    Abandoned { why: String },
+    /// A command was run on a tree.
+    Evidence(Evidence),
+}
+
+/// A branch moved from `old` to `new`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    pub onto: RefName,
+    pub old: Oid,
+    pub new: Oid,
+    /// The worker's delta that came home; none for a person's branch.
+    pub delta: Option<LandedDelta>,
+    /// The branch given by name, for a person's branch.
+    pub branch: Option<RefName>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandedDelta {
+    pub worker: WorkerId,
+    pub n: u32,
+    pub base: Oid,
+    pub tip: Oid,
+    /// Each commit of the fork with the commit it became; a squash maps all to one.
+    pub commits: Vec<(Oid, Oid)>,
+    pub squash: bool,
+    pub match_: Match,
+    /// The delta's net digest, and that of what the landing changed.
+    pub raw: RawDigest,
+    pub landed_raw: RawDigest,
+}
+
+/// How close a landed change is to the delta it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Match {
+    /// The raw digest is the same.
+    Exact,
+    /// A clean merge; context or blobs moved.
+    Adjusted,
+}
+
+/// A command that was run on a tree. Its capped output is the blob `output` beside the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    pub tree: Oid,
+    pub command: String,
+    pub exit: Option<i32>,
+    pub millis: u64,
+    /// SHA-256 of the whole output, in hex.
+    pub digest: String,
+    pub bytes: u64,
+}
+
+/// A candidate: the exact commit that would become the trunk, with all that its landing will say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CandidateRecord {
+    pub v: u32,
+    pub op: OpId,
+    pub at: i64,
+    pub landing: Landing,
+    /// The gate that admitted it; none until it was admitted.
+    pub admitted: Option<Vec<String>>,
+}
+
+/// A line of `refs/notes/skein/landed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandedNote {
+    pub v: u32,
+    pub op: OpId,
+    pub at: i64,
+    pub onto: RefName,
+    pub worker: WorkerId,
+    pub delta: u32,
+    pub base: Oid,
+    pub raw: RawDigest,
+}
+
+/// What reading a record of some version gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read<T> {
+    Known(T),
+    /// Listed with the reason, never rewritten.
+    Unknown(String),
+}
+
+/// JSON with sorted keys, for people and `git diff`.
+pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
+    let text = serde_json::to_value(record).and_then(|value| serde_json::to_string_pretty(&value));
+    text.map(|t| (t + "\n").into_bytes()).map_err(|e| Failure::fault("writing a record", e))
+}
+
+/// The same on one line without the line feed, for notes.
+pub fn encode_line<T: Serialize>(record: &T) -> Result<String> {
+    serde_json::to_value(record).map(|v| v.to_string()).map_err(|e| Failure::fault("writing a record", e))
+}
+
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Read<T> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u64,
+    }
+    match serde_json::from_slice::<Version>(bytes) {
+        Ok(found) if found.v == u64::from(VERSION) => match serde_json::from_slice(bytes) {
+            Ok(record) => Read::Known(record),
+            Err(e) => Read::Unknown(format!("damaged: {e}")),
+        },
+        Ok(found) => Read::Unknown(format!("version {} is not known here", found.v)),
+        Err(e) => Read::Unknown(format!("damaged: {e}")),
+    }
+}
