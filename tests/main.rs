@@ -1,1 +1,10 @@
+//! All integration tests, in one binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and runs git to look at what the binary did"
+)]
+
+mod wardens;

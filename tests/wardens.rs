@@ -1,0 +1,322 @@
+//! The house rules that no compiler checks. Every check takes text and returns what is wrong with it,
+//! so that each can be shown a bad example.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Each room with the rooms that it may use, from the roof down.
+const LADDER: &[(&str, &[&str])] = &[
+    ("surfaces", &["domain", "verbs", "fault"]),
+    ("verbs", &["domain", "plumbing", "host", "state", "fault"]),
+    ("state", &["domain", "plumbing", "host", "fault"]),
+    ("host", &["domain", "fault"]),
+    ("plumbing", &["domain", "fault"]),
+    ("domain", &[]),
+];
+
+/// Single names that a room may use of a room that is closed to it.
+const WINDOWS: &[(&str, &str)] = &[("surfaces", "host::Env")];
+
+/// Text that may stand only in the code of the rooms beside it.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("gix::", &["plumbing"]),
+    ("Command::new", &["plumbing", "host"]),
+    ("println!", &["surfaces"]),
+    ("print!(", &["surfaces"]),
+    ("refs/skein", &["state"]),
+    ("refs/notes/skein", &["state"]),
+];
+
+const MAX_FILE: usize = 500;
+const MAX_README: usize = 150;
+
+#[test]
+fn rooms_only_look_down() {
+    report(sources().iter().flat_map(|(path, text)| edges(path, text)));
+}
+
+#[test]
+fn a_look_up_is_found() {
+    let bad = |path: &str, text: &str| !edges(path, text).is_empty();
+    for (path, text) in [
+        ("src/domain/name.rs", "use crate::state::View;"),
+        ("src/domain/name.rs", "fault::point(\"x\"); use crate::fault;"),
+        ("src/plumbing/refs.rs", "let x = crate::host::Clock::new();"),
+        ("src/host/child.rs", "use crate::plumbing::Repo;"),
+        ("src/state/mod.rs", "use super::verbs::Session;"),
+        ("src/surfaces/cli/mod.rs", "use crate::host::Clock;"),
+        ("src/surfaces/cli/mod.rs", "use crate::host::EnvGuard;"),
+        ("src/verbs/land.rs", "use crate::{domain::Oid, state::View};"),
+        ("src/cellar/mod.rs", ""),
+    ] {
+        assert!(bad(path, text), "{path}: {text}");
+    }
+    for (path, text) in [
+        ("src/lib.rs", "mod domain;\nmod verbs;\n"),
+        ("src/verbs/land.rs", "use crate::plumbing::Repo;\nuse crate::fault;\n"),
+        ("src/surfaces/cli/mod.rs", "use crate::host::Env;"),
+        (
+            "src/domain/name.rs",
+            "//! see crate::state\nfn a() {}\n#[cfg(test)]\nmod tests { use crate::state::View; }\n",
+        ),
+    ] {
+        assert!(!bad(path, text), "{path}: {text}");
+    }
+}
+
+#[test]
+fn tokens_stay_in_their_rooms() {
+    report(sources().iter().flat_map(|(path, text)| strays(path, text)));
+}
+
+#[test]
+fn a_stray_token_is_found() {
+    for (path, text) in [
+        ("src/verbs/land.rs", "let id = gix::ObjectId::null(kind);"),
+        ("src/state/view.rs", "Command::new(\"git\")"),
+        ("src/main.rs", "std::process::Command::new(\"git\")"),
+        ("src/verbs/show.rs", "println!(\"x\");"),
+        ("src/host/child.rs", "eprint!(\"x\");"),
+        ("src/verbs/log.rs", "let all = \"refs/skein/\";"),
+        ("src/plumbing/refs.rs", "\"refs/skein-local/wip\""),
+        ("src/domain/name.rs", "\"refs/notes/skein/landed\""),
+    ] {
+        assert_eq!(strays(path, text).len(), 1, "{path}: {text}");
+    }
+    assert!(strays("src/state/names.rs", "\"refs/skein/worker\"").is_empty());
+    assert!(strays("src/verbs/log.rs", "/// Lists refs/skein/lane.\nfn log() {}").is_empty());
+}
+
+#[test]
+fn files_are_small() {
+    report(sources().iter().flat_map(|(path, text)| longer_than(path, text, MAX_FILE)));
+}
+
+#[test]
+fn readme_is_short() {
+    report(longer_than("README.md", &read("README.md"), MAX_README));
+}
+
+#[test]
+fn a_long_file_is_found() {
+    assert!(longer_than("x", &"a\n".repeat(MAX_FILE), MAX_FILE).is_empty());
+    assert_eq!(longer_than("x", &"a\n".repeat(MAX_FILE + 1), MAX_FILE).len(), 1);
+}
+
+#[test]
+fn dependencies_have_reasons() {
+    report(reasons(&read("Cargo.toml"), &read("docs/dependencies.md")));
+}
+
+#[test]
+fn a_dependency_without_a_reason_is_found() {
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\none = \"1\"\n\n[dev-dependencies.two]\nversion = \"2\"\n\
+                    [target.'cfg(unix)'.dependencies]\nthree = { version = \"3\" }\n";
+    let good = "| `one` | counts |\n| `two` | counts on |\n| `three` | counts further |\n";
+    assert_eq!(reasons(manifest, good), Vec::<String>::new());
+    assert_eq!(reasons(manifest, &good.replace("two", "2")).len(), 2, "a missing row and a stale one");
+    assert_eq!(reasons(manifest, &good.replace("counts further", " ")).len(), 1, "a row without a reason");
+    assert!(!reasons("[package]\n", "").is_empty(), "no dependency found at all");
+}
+
+#[test]
+fn every_token_is_documented() {
+    let (tokens, exits) = (read("src/domain/failure.rs"), read("src/domain/exit.rs"));
+    report(undocumented(&tokens, &exits, &read("docs/refusals.md")));
+}
+
+#[test]
+fn an_undocumented_token_is_found() {
+    let tokens =
+        "macro_rules! tokens {\n}\n\ntokens! {\n    Empty \"empty\" No;\n    Busy \"busy\" Busy;\n}\n";
+    let exits = "Exit::No => 1,\nExit::Busy => 75,\n";
+    let good = "| token | exit |\n|---|---|\n| `empty` | 1 | a | b | c |\n| `busy` | 75 | a | b | c |\n";
+    let found = |doc: &str| undocumented(tokens, exits, doc).len();
+    assert_eq!(found(good), 0);
+    assert_eq!(found(&good.replace("| `busy` | 75 | a | b | c |\n", "")), 1, "a token without a row");
+    assert_eq!(found(&format!("{good}| `gone` | 1 | a | b | c |\n")), 1, "a row without a token");
+    assert_eq!(found(&good.replace("75", "4")), 1, "a wrong exit code");
+    assert_eq!(found(&good.replace("1 | a |", "1 | |")), 1, "an empty cell");
+    assert!(!undocumented("", exits, "").is_empty(), "no token found at all");
+}
+
+/// Uses of rooms that the ladder does not allow.
+fn edges(path: &str, text: &str) -> Vec<String> {
+    let Some(room) = room(path) else { return Vec::new() };
+    let Some((_, may)) = LADDER.iter().find(|(name, _)| *name == room) else {
+        return vec![format!("{path}: {room} is not a room")];
+    };
+    let code = code(text);
+    let mut bad = Vec::new();
+    if code.contains("crate::{") {
+        bad.push(format!("{path}: a grouped crate import; write one `use` for each name"));
+    }
+    for used in ["crate::", "super::"].iter().flat_map(|start| code.split(start).skip(1)) {
+        let other = ident(used);
+        let known = other == "fault" || LADDER.iter().any(|(name, _)| *name == other);
+        let window = WINDOWS.iter().any(|(of, name)| {
+            *of == room && used.strip_prefix(name).is_some_and(|rest| ident(rest).is_empty())
+        });
+        if known && other != room && !may.contains(&other) && !window {
+            bad.push(format!("{path}: {room} uses {other}"));
+        }
+    }
+    bad
+}
+
+/// Text that belongs to another room.
+fn strays(path: &str, text: &str) -> Vec<String> {
+    let code = code(text);
+    let allowed = |rooms: &[&str]| room(path).is_some_and(|room| rooms.contains(&room));
+    let found = ONLY_IN.iter().filter(|(token, rooms)| code.contains(token) && !allowed(rooms));
+    found.map(|(token, rooms)| format!("{path}: {token} outside {}", rooms.join(", "))).collect()
+}
+
+fn longer_than(path: &str, text: &str, most: usize) -> Vec<String> {
+    let lines = text.lines().count();
+    if lines > most { vec![format!("{path}: {lines} lines, at most {most}")] } else { Vec::new() }
+}
+
+/// Direct dependencies without a row that gives a reason, and rows without a dependency.
+fn reasons(manifest: &str, doc: &str) -> Vec<String> {
+    let keys = dependencies(manifest);
+    let rows = rows(doc);
+    let mut bad = Vec::new();
+    if keys.is_empty() {
+        bad.push("Cargo.toml: no dependencies found".to_owned());
+    }
+    for key in &keys {
+        if rows.get(key).and_then(|cells| cells.first()).is_none_or(String::is_empty) {
+            bad.push(format!("docs/dependencies.md: no reason for {key}"));
+        }
+    }
+    bad.extend(
+        rows.keys()
+            .filter(|row| !keys.contains(row))
+            .map(|row| format!("docs/dependencies.md: {row} is gone")),
+    );
+    bad
+}
+
+/// The keys of all dependency tables of a manifest.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut inside = false;
+    for line in manifest.lines().map(str::trim) {
+        if let Some(table) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+            inside = table.ends_with("dependencies");
+            let parent = table.rsplit_once('.');
+            if let Some((_, key)) = parent.filter(|(table, _)| table.ends_with("dependencies")) {
+                keys.push(key.to_owned());
+            }
+        } else if inside && !line.starts_with('#') {
+            let key = line.split(['=', '.']).next().unwrap_or_default().trim();
+            keys.extend(line.contains('=').then(|| key.to_owned()));
+        }
+    }
+    keys
+}
+
+/// Refusal tokens whose row is missing, incomplete or has another exit code, and rows without a token.
+fn undocumented(tokens: &str, exits: &str, doc: &str) -> Vec<String> {
+    let codes: BTreeMap<&str, &str> = exits
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Exit::")?.split_once(" => "))
+        .map(|(name, code)| (name, code.trim_end_matches(',')))
+        .collect();
+    let table = tokens.split("\ntokens! {").nth(1).unwrap_or_default();
+    let declared: BTreeMap<String, &str> = table
+        .split('}')
+        .next()
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';')?.rsplit_once(' '))
+        .filter_map(|(names, exit)| Some((names.split('"').nth(1)?.to_owned(), exit)))
+        .collect();
+    let rows = rows(doc);
+    let mut bad = Vec::new();
+    if declared.is_empty() {
+        bad.push("src/domain/failure.rs: no tokens found".to_owned());
+    }
+    for (token, exit) in &declared {
+        match rows.get(token) {
+            None => bad.push(format!("docs/refusals.md: no row for {token}")),
+            Some(cells) if cells.len() != 4 || cells.iter().any(String::is_empty) => {
+                bad.push(format!("docs/refusals.md: the row of {token} is incomplete"));
+            }
+            Some(cells) if codes.get(exit) != Some(&cells[0].as_str()) => {
+                bad.push(format!("docs/refusals.md: {token} exits with {exit}, not with {}", cells[0]));
+            }
+            Some(_) => {}
+        }
+    }
+    bad.extend(
+        rows.keys().filter(|r| !declared.contains_key(*r)).map(|r| format!("docs/refusals.md: {r} is gone")),
+    );
+    bad
+}
+
+/// The rows of all tables whose first cell is one name in backticks, with the other cells.
+fn rows(doc: &str) -> BTreeMap<String, Vec<String>> {
+    let row = |line: &str| {
+        let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?.replace("\\|", "\u{0}");
+        let mut cells = inner.split('|').map(|cell| cell.trim().replace('\u{0}', "|"));
+        let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?.to_owned();
+        Some((name, cells.collect()))
+    };
+    doc.lines().filter_map(row).collect()
+}
+
+/// The room that a source file stands in; files beside the rooms stand in none.
+fn room(path: &str) -> Option<&str> {
+    path.strip_prefix("src/")?.split_once('/').map(|(room, _)| room)
+}
+
+/// What the release is built from: the text before the unit tests, without comment lines.
+fn code(text: &str) -> String {
+    let built = text.split("#[cfg(test)]").next().unwrap_or_default();
+    built.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The identifier at the start of `text`.
+fn ident(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Every source file: its path from the root of the repository, and its text.
+fn sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec!["src".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.ends_with(".rs") {
+                files.push((path.clone(), read(&path)));
+            }
+        }
+    }
+    for (room, _) in LADDER {
+        let mod_file = format!("src/{room}/mod.rs");
+        assert!(files.iter().any(|(path, _)| *path == mod_file), "{mod_file} was not walked");
+    }
+    files.sort();
+    files
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn report(findings: impl IntoIterator<Item = String>) {
+    let findings: Vec<String> = findings.into_iter().collect();
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
