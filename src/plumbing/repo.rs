@@ -1,6 +1,5 @@
 //! A repository: where it is, its objects, and the git that acts on it.
 
-use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -147,9 +146,4 @@ impl Repo {
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
     }
-}
-
-/// Wraps a failure of git to do `doing`.
-pub(super) fn git_failed(doing: &str, output: &crate::plumbing::git::Output) -> Failure {
-    Failure::fault(doing, output.words())
 }

@@ -8,7 +8,6 @@ use crate::plumbing::git::Call;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::git::work_tree;
 use crate::plumbing::repo::Repo;
-use crate::plumbing::repo::git_failed;
 use bstr::BString;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
@@ -122,7 +121,7 @@ impl Repo {
     /// The paths that the index of the worktree knows.
     pub fn indexed(&self, admin: &Admin) -> Result<Vec<BString>> {
         let listed = self.git.expect(&in_worktree(admin, &["ls-files", "-z", "--cached"]).reads())?;
-        Ok(listed.stdout.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect())
+        Ok(split(&listed.stdout))
     }
 
     /// Moves index and files of the worktree from tree-ish `old` to `new`, as git's two-tree merge does:
@@ -140,15 +139,11 @@ impl Repo {
         Ok(if second.ok() { Ok(()) } else { Err(second.words()) })
     }
 
-    /// Whether the index of the worktree holds exactly the tree `tree`.
-    pub fn index_is(&self, admin: &Admin, tree: Oid) -> Result<bool> {
+    /// The paths at which the index of the worktree differs from tree `tree`.
+    pub fn index_differs(&self, admin: &Admin, tree: Oid) -> Result<Vec<BString>> {
         let tree = tree.to_string();
-        let call = in_worktree(admin, &["diff-index", "--cached", "--quiet", &tree, "--"]);
-        match self.git.run(&call.reads())? {
-            found if found.code == 0 => Ok(true),
-            found if found.code == 1 => Ok(false),
-            found => Err(git_failed("comparing an index with a tree", &found)),
-        }
+        let call = in_worktree(admin, &["diff-index", "--cached", "--name-only", "--no-renames", "-z", &tree, "--"]);
+        Ok(split(&self.git.expect(&call.reads())?.stdout))
     }
 
     /// The branch that a rebase or bisect in the worktree will return to, and what is in progress there.
@@ -178,6 +173,10 @@ const IN_PROGRESS: &[(&str, &str, &str)] = &[
 
 fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
     Call::new([git_dir(&admin.dir), work_tree(&admin.path)]).args(args).dir(&admin.path)
+}
+
+fn split(bytes: &[u8]) -> Vec<BString> {
+    bytes.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect()
 }
 
 fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {

@@ -1,1 +1,46 @@
-//! stub
+//! The schema: ref names, records, the view of all of it, drafts, the lane. It never decides.
+
+mod draft;
+mod lane;
+mod local;
+mod names;
+mod record;
+mod view;
+mod worker;
+
+pub use draft::Draft;
+pub use draft::record_commit;
+pub use lane::Ledger;
+pub use lane::append;
+pub use lane::passed;
+pub use lane::records;
+pub use lane::tip;
+pub use local::Local;
+pub use local::lock_reason;
+pub use local::locked_for;
+pub use names::candidate as candidate_ref;
+pub use names::format as format_ref;
+pub use names::head as head_ref;
+pub use names::landed_notes as landed_notes_ref;
+pub use names::wip as wip_ref;
+pub use record::CandidateRecord;
+pub use record::DeltaCommit;
+pub use record::DeltaRecord;
+pub use record::Entry as LaneEntry;
+pub use record::Evidence;
+pub use record::LandedDelta;
+pub use record::LandedNote;
+pub use record::Landing;
+pub use record::LaneRecord;
+pub use record::Limits;
+pub use record::Match;
+pub use record::Read;
+pub use record::VERSION;
+pub use record::WorkerRecord;
+pub use record::encode;
+pub use record::encode_line;
+pub use view::View;
+pub use view::Worker;
+pub use worker::birth;
+pub use worker::freeze;
+pub use worker::next as next_record;

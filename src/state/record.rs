@@ -131,6 +131,7 @@ pub struct LandedDelta {
     /// Each commit of the fork with the commit it became; a squash maps all to one.
     pub commits: Vec<(Oid, Oid)>,
     pub squash: bool,
+    #[serde(rename = "match")]
     pub match_: Match,
     /// The delta's net digest, and that of what the landing changed.
     pub raw: RawDigest,

@@ -1,0 +1,137 @@
+//! The lane of this clone: its append-only journal. One writer at a time, under the land lock.
+
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::Result;
+use crate::plumbing::Edit;
+use crate::plumbing::Repo;
+use crate::state::draft::record_commit;
+use crate::state::names;
+use crate::state::record::Entry;
+use crate::state::record::LandedDelta;
+use crate::state::record::LaneRecord;
+use crate::state::record::Landing;
+use crate::state::record::Read;
+use crate::state::record::encode;
+use crate::state::view::View;
+use crate::state::view::read;
+use bstr::BString;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// Writes the next record of the lane at `tip`; the ref moves when the edit is published. `keeps` are the
+/// objects it speaks of: as parents they live as long as the lane.
+pub fn append(
+    repo: &Repo,
+    clone: &str,
+    tip: Option<Oid>,
+    record: &LaneRecord,
+    output: Option<&[u8]>,
+    keeps: &[Oid],
+) -> Result<Edit> {
+    let blob = repo.objects.write_blob(&encode(record)?)?;
+    let mut edits = vec![(BString::from("record.json"), Some((Mode::File, blob)))];
+    if let Some(output) = output {
+        edits.push(("output".into(), Some((Mode::File, repo.objects.write_blob(output)?))));
+    }
+    let tree = repo.objects.edit_tree(repo.objects.empty_tree(), edits)?;
+    let parents: Vec<Oid> = tip.into_iter().chain(keeps.iter().copied()).collect();
+    let new = record_commit(repo, tree, parents, record.at, &subject(record))?;
+    Ok(Edit { name: names::lane(clone)?, old: tip, new: Some(new) })
+}
+
+fn subject(record: &LaneRecord) -> String {
+    let landing = |l: &Landing| format!("{} {}..{}", l.onto.short(), l.old.short(), l.new.short());
+    match &record.entry {
+        Entry::Intent(l) => format!("intent: {}", landing(l)),
+        Entry::Landing(l) => format!("landing: {}", landing(l)),
+        Entry::Abandoned { why } => format!("abandoned: {why}"),
+        Entry::Evidence(e) => format!("evidence: tree {}", e.tree.short()),
+    }
+}
+
+/// The records of one lane, newest first, each with its commit. A record that cannot be read is skipped:
+/// it is somebody else's version, and never rewritten.
+pub fn records(repo: &Repo, tip: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> {
+    let mut found = Vec::new();
+    let mut next = tip;
+    while let Some(oid) = next {
+        let commit = repo.objects.commit(oid)?;
+        if let Read::Known(record) = read::<LaneRecord>(repo, commit.tree, "record.json")? {
+            found.push((oid, record));
+        }
+        next = previous(repo, &commit.parents)?;
+    }
+    Ok(found)
+}
+
+/// The previous record of a lane is the first parent, unless that is an object the record keeps: the first
+/// record of a lane has none before it.
+fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
+    let Some(first) = parents.first() else { return Ok(None) };
+    let commit = repo.objects.commit(*first)?;
+    let ours = commit.author.starts_with(crate::state::draft::AUTHOR.as_bytes())
+        && repo.objects.entry_at(commit.tree, "record.json".into())?.is_some();
+    Ok(ours.then_some(*first))
+}
+
+/// What all lanes together say.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Finished landings, newest first.
+    pub landings: Vec<(OpId, i64, Landing)>,
+    /// Intents of this clone with no end, newest first.
+    pub open: Vec<(OpId, i64, Landing)>,
+}
+
+impl Ledger {
+    pub fn load(repo: &Repo, view: &View, clone: Option<&str>) -> Result<Ledger> {
+        let mut ledger = Ledger::default();
+        for (name, tip) in &view.lanes {
+            let mut ended = BTreeSet::new();
+            for (_, record) in records(repo, Some(*tip))? {
+                match record.entry {
+                    Entry::Landing(landing) => {
+                        ended.insert(record.op);
+                        ledger.landings.push((record.op, record.at, landing));
+                    }
+                    Entry::Abandoned { .. } => drop(ended.insert(record.op)),
+                    Entry::Intent(landing) if clone == Some(name) && !ended.contains(&record.op) => {
+                        ledger.open.push((record.op, record.at, landing));
+                    }
+                    Entry::Intent(_) | Entry::Evidence(_) => {}
+                }
+            }
+        }
+        ledger.landings.sort_by_key(|(op, at, _)| std::cmp::Reverse((*at, *op)));
+        Ok(ledger)
+    }
+
+    /// The landings of worker deltas, with the branch move that brought them.
+    pub fn deltas(&self) -> impl Iterator<Item = (&OpId, &Landing, &LandedDelta)> {
+        self.landings.iter().filter_map(|(op, _, l)| l.delta.as_ref().map(|d| (op, l, d)))
+    }
+}
+
+/// Commands that passed, by tree.
+pub fn passed(repo: &Repo, view: &View) -> Result<BTreeMap<Oid, BTreeSet<String>>> {
+    let mut passed: BTreeMap<Oid, BTreeSet<String>> = BTreeMap::new();
+    for tip in view.lanes.values() {
+        for (_, record) in records(repo, Some(*tip))? {
+            if let Entry::Evidence(e) = record.entry
+                && e.exit == Some(0)
+            {
+                passed.entry(e.tree).or_default().insert(e.command);
+            }
+        }
+    }
+    Ok(passed)
+}
+
+/// The tip of our own lane as it is now.
+pub fn tip(repo: &Repo, clone: &str) -> Result<Option<Oid>> {
+    let name = names::lane(clone)?;
+    repo.read_refs(&[&name])?.pop().ok_or_else(|| Failure::fault("reading our lane", "no answer"))
+}

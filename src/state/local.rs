@@ -1,0 +1,80 @@
+//! What belongs to this machine: `<common git dir>/skein/`. `run/` and `cache/` are disposable.
+
+use crate::domain::OpId;
+use crate::domain::WorkerId;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The paths below one repository's shared git folder.
+#[derive(Debug, Clone)]
+pub struct Local {
+    root: PathBuf,
+}
+
+impl Local {
+    pub fn new(common: &Path) -> Local {
+        Local { root: common.join("skein") }
+    }
+
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// Held while a trunk is moved and the lane is written.
+    pub fn land_lock(&self) -> PathBuf {
+        self.run().join("land.lock")
+    }
+
+    /// Held while a worktree is registered or removed.
+    pub fn worktree_lock(&self) -> PathBuf {
+        self.run().join("worktree.lock")
+    }
+
+    pub fn worker(&self, id: WorkerId) -> PathBuf {
+        self.run().join(id.to_string())
+    }
+
+    /// Held by dispatch until the supervisor runs.
+    pub fn making(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("making.lock")
+    }
+
+    /// Held by the supervisor as long as it lives.
+    pub fn alive(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("alive.lock")
+    }
+
+    /// The agent's output.
+    pub fn log(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("log")
+    }
+
+    /// The worktree's index as it was made.
+    pub fn birth_index(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("birth-index")
+    }
+
+    /// What dispatch tells the supervisor.
+    pub fn spec(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("spec.json")
+    }
+
+    pub fn brief(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("brief.md")
+    }
+
+    /// Held by who runs a gate; beside it the throwaway worktree.
+    pub fn gate(&self, op: OpId) -> PathBuf {
+        self.run().join(format!("gate-{op}"))
+    }
+}
+
+/// The reason a worker's worktree is locked with; it names the worker.
+pub fn lock_reason(id: WorkerId) -> String {
+    format!("git-skein worker {id}")
+}
+
+/// The worker that a lock reason names.
+pub fn locked_for(reason: &str) -> Option<WorkerId> {
+    reason.strip_prefix("git-skein worker ")?.parse().ok()
+}

@@ -1,0 +1,198 @@
+//! A read-only picture of all our state, taken by one listing of the refs. It never decides.
+
+use crate::domain::Failure;
+use crate::domain::Handle;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::plumbing::Ref;
+use crate::plumbing::Repo;
+use crate::state::names;
+use crate::state::names::Ours;
+use crate::state::record::CandidateRecord;
+use crate::state::record::DeltaRecord;
+use crate::state::record::Read;
+use crate::state::record::WorkerRecord;
+use crate::state::record::decode;
+use bstr::ByteSlice;
+use std::collections::BTreeMap;
+
+/// A worker whose record this version can read.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    pub id: WorkerId,
+    pub record: WorkerRecord,
+    /// The record commit that says so, and its tree.
+    pub at: Oid,
+    pub tree: Oid,
+    pub head: Option<Oid>,
+    pub wip: Option<Oid>,
+}
+
+/// The picture. Refs that moved since are not seen: load again.
+#[derive(Debug, Default)]
+pub struct View {
+    pub initialised: bool,
+    /// By birth, oldest first.
+    pub workers: Vec<Worker>,
+    /// Records of an unknown version, with the reason.
+    pub unreadable: Vec<(WorkerId, String)>,
+    pub lanes: BTreeMap<String, Oid>,
+    pub candidates: BTreeMap<OpId, Oid>,
+    pub landed_notes: Option<Oid>,
+    /// Local branches.
+    pub branches: BTreeMap<RefName, Oid>,
+    /// Where `origin/HEAD` points, as a local branch name.
+    pub origin_head: Option<RefName>,
+}
+
+impl View {
+    pub fn load(repo: &Repo) -> Result<View> {
+        let prefixes =
+            [names::SHARED, names::LOCAL, names::NOTES, "refs/heads", "refs/remotes/origin/HEAD"];
+        let refs = repo.refs(&prefixes)?;
+        let mut view = View::default();
+        let (mut records, mut heads, mut wips) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        for r in refs {
+            if r.name.as_str().starts_with("refs/heads/") {
+                view.branches.insert(r.name, r.oid);
+                continue;
+            }
+            if r.name.as_str().starts_with("refs/remotes/") {
+                continue;
+            }
+            match names::parse(&r.name).filter(|_| !r.symbolic) {
+                Some(Ours::Format) => view.initialised = true,
+                Some(Ours::Worker(id)) => records.push((id, r.oid)),
+                Some(Ours::Lane(clone)) => drop(view.lanes.insert(clone, r.oid)),
+                Some(Ours::Head(id)) => drop(heads.insert(id, r.oid)),
+                Some(Ours::Wip(id)) => drop(wips.insert(id, r.oid)),
+                Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
+                Some(Ours::LandedNotes) => view.landed_notes = Some(r.oid),
+                Some(Ours::Reserved) => {}
+                None => return Err(squatted(&r)),
+            }
+        }
+        if !view.initialised && !(records.is_empty() && view.lanes.is_empty()) {
+            return Err(sentinel_lost());
+        }
+        for (id, at) in records {
+            let tree = repo.objects.tree_of(at)?;
+            match read(repo, tree, "record.json")? {
+                Read::Known(record) => {
+                    let (head, wip) = (heads.get(&id).copied(), wips.get(&id).copied());
+                    view.workers.push(Worker { id, record, at, tree, head, wip });
+                }
+                Read::Unknown(why) => view.unreadable.push((id, why)),
+            }
+        }
+        Ok(view)
+    }
+
+    /// The worker that `name` means: its handle, its ULID, or a prefix of either that fits only one.
+    pub fn worker(&self, name: &str) -> Result<&Worker> {
+        let lower = name.to_ascii_lowercase();
+        let is = |w: &&Worker| w.record.handle.as_str() == name || w.id.to_string() == lower;
+        if let Some(worker) = self.workers.iter().find(is) {
+            return Ok(worker);
+        }
+        let begins =
+            |w: &&Worker| w.record.handle.as_str().starts_with(name) || w.id.to_string().starts_with(&lower);
+        let found: Vec<&Worker> = self.workers.iter().filter(begins).filter(|_| !name.is_empty()).collect();
+        match found.as_slice() {
+            [one] => Ok(one),
+            [] => Err(self.no_such_worker(name)),
+            many => Err(Refusal::new(Token::AmbiguousWorker, format!("{name:?} fits {} workers", many.len()))
+                .lines(many.iter().map(|w| format!("{} {}", w.id, w.record.handle)))
+                .show("git for-each-ref refs/skein/worker")
+                .next("give more of the handle or of the ULID")
+                .into()),
+        }
+    }
+
+    fn no_such_worker(&self, name: &str) -> Failure {
+        let lower = name.to_ascii_lowercase();
+        if let Some((id, why)) = self.unreadable.iter().find(|(id, _)| id.to_string().starts_with(&lower)) {
+            return Refusal::new(Token::UnknownRecord, format!("the record of worker {id} cannot be read: {why}"))
+                .show(format!("git show refs/skein/worker/{id}:record.json"))
+                .next("use the version of git-skein that wrote it; this one leaves it as it is")
+                .into();
+        }
+        Refusal::new(Token::NoSuchWorker, format!("no worker is called {name:?}"))
+            .lines(self.workers.iter().map(|w| w.record.handle.to_string()))
+            .show("git for-each-ref refs/skein/worker")
+            .next("git skein status lists the workers")
+            .into()
+    }
+
+    pub fn handle_taken(&self, handle: &Handle) -> bool {
+        self.workers.iter().any(|w| w.record.handle == *handle)
+    }
+
+    /// The candidates with their records and the refs that hold them, oldest first.
+    pub fn candidate_records(&self, repo: &Repo) -> Result<Vec<(Oid, CandidateRecord)>> {
+        let mut found = Vec::new();
+        for at in self.candidates.values() {
+            if let Read::Known(record) = read(repo, repo.objects.tree_of(*at)?, "record.json")? {
+                found.push((*at, record));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Worker {
+    pub fn ref_name(&self) -> Result<RefName> {
+        names::worker(self.id)
+    }
+
+    pub fn brief(&self, repo: &Repo) -> Result<String> {
+        match repo.objects.entry_at(self.tree, "brief.md".into())? {
+            Some((_, blob)) => Ok(repo.objects.blob(blob)?.to_str_lossy().into_owned()),
+            None => Ok(String::new()),
+        }
+    }
+
+    /// The delta frozen last, if any.
+    pub fn delta(&self, repo: &Repo) -> Result<Option<DeltaRecord>> {
+        if self.record.deltas == 0 {
+            return Ok(None);
+        }
+        let path = format!("delta/{}/delta.json", self.record.deltas);
+        match read(repo, self.tree, &path)? {
+            Read::Known(delta) => Ok(Some(delta)),
+            Read::Unknown(why) => Err(Failure::fault(format!("reading {path} of worker {}", self.id), why)),
+        }
+    }
+}
+
+/// The record at `path` of a record tree.
+pub fn read<T: serde::de::DeserializeOwned>(repo: &Repo, tree: Oid, path: &str) -> Result<Read<T>> {
+    match repo.objects.entry_at(tree, path.into())? {
+        Some((_, blob)) => Ok(decode(&repo.objects.blob(blob)?)),
+        None => Ok(Read::Unknown(format!("{path} is missing"))),
+    }
+}
+
+fn squatted(r: &Ref) -> Failure {
+    let what = if r.symbolic { "a symbolic ref" } else { "a ref that is not ours" };
+    Refusal::new(Token::RefsSquatted, format!("{} is {what}", r.name))
+        .oid("it points at", r.oid)
+        .show(format!("git for-each-ref {} {} {}", names::SHARED, names::LOCAL, names::NOTES))
+        .next(format!("look at it, then delete it: git update-ref --no-deref -d {}", r.name))
+        .into()
+}
+
+fn sentinel_lost() -> Failure {
+    Refusal::new(
+        Token::StateCorrupt,
+        "there are workers or lanes but no refs/skein/format/1: refs of this repository were lost",
+    )
+    .show("git for-each-ref refs/skein && git fsck")
+    .next("restore the refs from a backup or another clone before going on; nothing is deleted meanwhile")
+    .into()
+}

@@ -1,0 +1,50 @@
+//! Writing worker records: each transition is one commit on the worker's chain.
+
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::Edit;
+use crate::plumbing::Repo;
+use crate::state::draft::record_commit;
+use crate::state::names;
+use crate::state::record::DeltaRecord;
+use crate::state::record::WorkerRecord;
+use crate::state::record::encode;
+use crate::state::view::Worker;
+use bstr::BString;
+
+/// The first record of a worker, with its brief.
+pub fn birth(repo: &Repo, record: &WorkerRecord, brief: &str) -> Result<Edit> {
+    let brief = repo.objects.write_blob(brief.as_bytes())?;
+    let edits = [entry(repo, "record.json", &encode(record)?)?, ("brief.md".into(), Some((Mode::File, brief)))];
+    let tree = repo.objects.edit_tree(repo.objects.empty_tree(), edits)?;
+    // The base is kept from the first moment on, whatever happens to the branch it came from.
+    let new = record_commit(repo, tree, vec![record.base], record.created, &subject(record))?;
+    Ok(Edit::create(names::worker(record.worker)?, new))
+}
+
+/// The next record of `worker`, at `at` seconds.
+pub fn next(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64) -> Result<Edit> {
+    let tree = repo.objects.edit_tree(worker.tree, [entry(repo, "record.json", &encode(record)?)?])?;
+    let new = record_commit(repo, tree, vec![worker.at], at, &subject(record))?;
+    Ok(Edit::update(names::worker(worker.id)?, worker.at, new))
+}
+
+/// The record that adds a frozen delta; the delta's tip becomes a parent, so it lives as long as the record.
+pub fn freeze(repo: &Repo, worker: &Worker, delta: &DeltaRecord) -> Result<Edit> {
+    let record = WorkerRecord { deltas: delta.n, ..worker.record.clone() };
+    let path = format!("delta/{}/delta.json", delta.n);
+    let edits = [entry(repo, "record.json", &encode(&record)?)?, entry(repo, &path, &encode(delta)?)?];
+    let tree = repo.objects.edit_tree(worker.tree, edits)?;
+    let subject = format!("{}: delta {}", record.handle, delta.n);
+    let new = record_commit(repo, tree, vec![worker.at, delta.tip], delta.created, &subject)?;
+    Ok(Edit::update(names::worker(worker.id)?, worker.at, new))
+}
+
+fn entry(repo: &Repo, path: &str, bytes: &[u8]) -> Result<(BString, Option<(Mode, Oid)>)> {
+    Ok((path.into(), Some((Mode::File, repo.objects.write_blob(bytes)?))))
+}
+
+fn subject(record: &WorkerRecord) -> String {
+    format!("{}: {}", record.handle, record.outcome)
+}

@@ -1,0 +1,144 @@
+//! The trunk's own checkout: when a trunk moves, the tree and index where it is checked out move with it,
+//! or the landing is refused before anything changes. Nobody's work is stashed, discarded or merged.
+
+use crate::domain::Change;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::plumbing::Admin;
+use crate::plumbing::Untracked;
+use crate::verbs::session::Session;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Where `branch` is checked out, if anywhere. Refuses where it is twice, or something is under way there.
+pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
+    let mut found = Vec::new();
+    for (index, worktree) in session.repo.worktrees()?.into_iter().enumerate() {
+        if worktree.bare {
+            continue;
+        }
+        let common = &session.repo.dirs.common;
+        let admin = match index {
+            0 => Some(Admin { dir: common.clone(), path: worktree.path.clone() }),
+            _ => session.repo.admin_of(&worktree.path),
+        };
+        let Some(admin) = admin else { continue };
+        let progress = session.repo.in_progress(&admin);
+        let here = worktree.branch.as_ref() == Some(branch);
+        match progress {
+            Some((what, returns_to)) if here || returns_to.as_ref() == Some(branch) => {
+                return Err(in_progress(what, branch, &admin.path));
+            }
+            _ if here => found.push(admin),
+            _ => {}
+        }
+    }
+    if found.len() > 1 {
+        return Err(Refusal::new(Token::CheckedOutTwice, format!("{} is checked out more than once", branch.short()))
+            .lines(found.iter().map(|a| a.path.display().to_string()))
+            .show("git worktree list")
+            .next("switch all but one of them to another branch or detach them")
+            .into());
+    }
+    Ok(found.pop().filter(|a| a.path.exists()))
+}
+
+fn in_progress(what: &str, branch: &RefName, path: &Path) -> crate::domain::Failure {
+    Refusal::new(Token::OperationInProgress, format!("a {what} is in progress where {} is checked out", branch.short()))
+        .lines([path.display().to_string()])
+        .show(format!("git -C '{}' status", path.display()))
+        .next(format!("finish or abort the {what}, then try again"))
+        .into()
+}
+
+/// Refuses if moving the checkout by `changes` would touch anything that is not committed.
+pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
+    let lock = admin.dir.join("index.lock");
+    if lock.exists() {
+        return Err(Refusal::new(Token::IndexLocked, "another git holds the index of the trunk's checkout, or left its lock")
+            .lines([lock.display().to_string()])
+            .show(format!("fuser -v '{}'", lock.display()))
+            .next("let that git end; if none runs, remove the file and try again")
+            .into());
+    }
+    let touched: HashSet<&BString> = changes.iter().map(|c| &c.path).collect();
+    let dirty = session.repo.status(admin, Untracked::Skip)?;
+    let overlap: Vec<String> = dirty
+        .iter()
+        .filter(|d| touched.contains(&d.path))
+        .map(|d| d.path.to_str_lossy().into_owned())
+        .collect();
+    if !overlap.is_empty() {
+        return Err(Refusal::new(Token::DirtyOverlap, "the landing changes files that have uncommitted changes")
+            .lines(overlap)
+            .show(format!("git -C '{}' status", admin.path.display()))
+            .next("commit or put aside those files; all others may stay as they are")
+            .into());
+    }
+    refuse_in_the_way(session, admin, changes)
+}
+
+/// `git read-tree` overwrites ignored files without a word, so what stands in the way is looked up here.
+fn refuse_in_the_way(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
+    let mut suspects = Vec::new();
+    for change in changes.iter().filter(|c| c.new.is_some() && c.old.is_none()) {
+        occupied(&admin.path, change.path.as_bstr(), &mut suspects);
+    }
+    if suspects.is_empty() {
+        return Ok(());
+    }
+    let tracked: HashSet<BString> = session.repo.indexed(admin)?.into_iter().collect();
+    let mut way: Vec<String> = suspects
+        .into_iter()
+        .filter(|p| !tracked.contains(p))
+        .map(|p| p.to_str_lossy().into_owned())
+        .collect();
+    if way.is_empty() {
+        return Ok(());
+    }
+    way.sort();
+    way.dedup();
+    Err(Refusal::new(Token::InTheWay, "files that git does not track stand where the landing adds files")
+        .lines(way)
+        .show(format!("git -C '{}' status --ignored", admin.path.display()))
+        .next("move them away, then try again")
+        .into())
+}
+
+/// Files at `path`, above it or below it in the working tree.
+fn occupied(root: &Path, path: &bstr::BStr, found: &mut Vec<BString>) {
+    let os = |bytes: &[u8]| root.join(std::ffi::OsStr::from_bytes(bytes));
+    for (at, _) in path.match_indices("/") {
+        if std::fs::symlink_metadata(os(&path[..at])).is_ok_and(|m| !m.is_dir()) {
+            found.push(BString::from(&path[..at]));
+        }
+    }
+    files_below(&os(path), BString::from(path.as_bytes()), found);
+}
+
+fn files_below(at: &Path, name: BString, found: &mut Vec<BString>) {
+    let Ok(meta) = std::fs::symlink_metadata(at) else { return };
+    if !meta.is_dir() {
+        found.push(name);
+        return;
+    }
+    for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
+        let mut below = name.clone();
+        below.push(b'/');
+        below.extend_from_slice(entry.file_name().as_bytes());
+        files_below(&entry.path(), below, found);
+    }
+}
+
+/// Whether the index of the checkout already holds what `changes` bring, as after a crash between moving
+/// the tree and moving the branch.
+pub fn already_moved(session: &Session<'_>, admin: &Admin, new_tree: Oid, changes: &[Change]) -> Result<bool> {
+    let differs: HashSet<BString> = session.repo.index_differs(admin, new_tree)?.into_iter().collect();
+    Ok(!changes.is_empty() && changes.iter().all(|c| !differs.contains(&c.path)))
+}

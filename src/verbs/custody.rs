@@ -1,0 +1,88 @@
+//! Where a worker's work is: in its worktree as long as that stands, else in its refs.
+
+use crate::domain::Handle;
+use crate::domain::Liveness;
+use crate::domain::Oid;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::plumbing::Admin;
+use crate::plumbing::Worktree;
+use crate::state::Worker;
+use crate::state::locked_for;
+use crate::verbs::session::Session;
+use crate::verbs::snapshot;
+use crate::verbs::snapshot::Kept;
+use crate::verbs::snapshot::Seen;
+
+/// The address that a worker commits with.
+pub fn mail(id: WorkerId) -> String {
+    format!("{id}@worker.skein.invalid")
+}
+
+/// `Name <mail>` of a worker.
+pub fn author(id: WorkerId, handle: &Handle) -> String {
+    format!("{handle} <{}>", mail(id))
+}
+
+/// Whether the worker's process runs. Only its own clone can know, and only where its lock files are.
+pub fn liveness(session: &Session<'_>, worker: &Worker) -> Liveness {
+    if session.clone_id() != Some(worker.record.clone.as_str()) {
+        return Liveness::Unknown;
+    }
+    let locks = [session.local.alive(worker.id), session.local.making(worker.id)];
+    if locks.iter().any(|l| crate::host::is_held(l)) {
+        return Liveness::Live;
+    }
+    // A missing file proves nothing: the folder is disposable.
+    if locks.iter().any(|l| l.exists()) { Liveness::Gone } else { Liveness::Unknown }
+}
+
+pub fn refuse_running(session: &Session<'_>, worker: &Worker) -> Result<()> {
+    if liveness(session, worker) != Liveness::Live {
+        return Ok(());
+    }
+    let handle = &worker.record.handle;
+    Err(Refusal::new(Token::StillRunning, format!("{handle} is still running"))
+        .show(format!("git log -1 refs/skein-local/wip/{}", worker.id))
+        .next(format!("git skein wait {handle}, or git skein stop {handle}"))
+        .into())
+}
+
+/// The worktree of worker `id` among `worktrees`: the one locked in its name.
+pub fn worktree(worktrees: &[Worktree], id: WorkerId) -> Option<&Worktree> {
+    worktrees.iter().find(|w| w.locked.as_deref().and_then(locked_for) == Some(id))
+}
+
+/// The worktree of the worker, if it still stands.
+pub fn standing(session: &Session<'_>, id: WorkerId) -> Result<Option<Admin>> {
+    let worktrees = session.repo.worktrees()?;
+    let found = worktree(&worktrees, id).filter(|w| w.path.join(".git").is_file());
+    Ok(found.and_then(|w| session.repo.admin_of(&w.path)))
+}
+
+/// What the worker's work is now; what is seen is kept.
+pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
+    let kept = Kept { head: worker.head, wip: worker.wip };
+    if let Some(admin) = standing(session, worker.id)? {
+        let mut capture = snapshot::capture(session, worker.id, &admin)?;
+        return snapshot::take(session, worker.id, worker.record.base, &admin, &mut capture, kept);
+    }
+    from_refs(session, worker, kept)
+}
+
+/// Without a worktree: the kept `HEAD`, and the newest snapshot if it was taken on top of it.
+fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<Seen> {
+    let objects = &session.repo.objects;
+    let head: Oid = kept.head.or(worker.record.tip).unwrap_or(worker.record.base);
+    let head_tree = objects.tree_of(head)?;
+    let tree = match kept.wip {
+        Some(wip) => {
+            let snapshot = objects.commit(wip)?;
+            if snapshot.parents.first() == Some(&head) { snapshot.tree } else { head_tree }
+        }
+        None => head_tree,
+    };
+    Ok(Seen { head, tree, leftovers: objects.diff_trees(head_tree, tree)?, skipped: Vec::new(), kept })
+}

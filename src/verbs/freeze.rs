@@ -1,0 +1,292 @@
+//! Freezing: what a worker has done becomes an immutable delta with an identity. The belts are here.
+
+use crate::domain::Change;
+use crate::domain::Failure;
+use crate::domain::Globs;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::PROTECTED;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::check_path;
+use crate::domain::collisions;
+use crate::domain::link_escapes;
+use crate::plumbing::Commit;
+use crate::plumbing::Moved;
+use crate::state::DeltaCommit;
+use crate::state::DeltaRecord;
+use crate::state::Draft;
+use crate::state::VERSION;
+use crate::state::View;
+use crate::state::Worker;
+use crate::state::freeze;
+use crate::verbs::session::Session;
+use crate::verbs::custody;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+
+/// What of a worker's work is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Take {
+    /// Changes beyond the last commit too.
+    pub uncommitted: bool,
+    /// Whatever the outcome was.
+    pub any_outcome: bool,
+    /// A delta that changes nothing.
+    pub allow_empty: bool,
+}
+
+/// A frozen delta and what a person should know about it.
+#[derive(Debug)]
+pub struct Frozen {
+    pub delta: DeltaRecord,
+    /// Paths changed beyond the delta's tip; they stay in the snapshot.
+    pub leftovers: Vec<String>,
+    /// Paths changed outside the globs that dispatch declared.
+    pub undeclared: Vec<String>,
+    pub skipped: Vec<String>,
+}
+
+/// Freezes the work of `worker` as it stands, or finds that its last delta is just that.
+pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> Result<Frozen> {
+    custody::refuse_running(session, worker)?;
+    judge(worker, take)?;
+    let seen = custody::look(session, worker)?;
+    let objects = &session.repo.objects;
+    let base = worker.record.base;
+    belts(session, view, worker, seen.head)?;
+    let head_tree = objects.tree_of(seen.head)?;
+    let dirty = seen.tree != head_tree;
+    let (tip, uncommitted) = if dirty && (take.uncommitted || seen.head == base) {
+        (working_tree_commit(session, worker, seen.head, seen.tree)?, true)
+    } else {
+        (seen.head, false)
+    };
+    let delta = describe(session, worker, tip, uncommitted)?;
+    if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
+        return Err(empty(worker, base, tip));
+    }
+    let changes = objects.diff_trees(objects.tree_of(base)?, delta.tree)?;
+    check_paths(session, worker, &changes)?;
+    let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
+    let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
+    let frozen = Frozen {
+        undeclared: undeclared.map(|c| text(&c.path)).collect(),
+        leftovers: if uncommitted { Vec::new() } else { seen.leftovers.iter().map(|c| text(&c.path)).collect() },
+        skipped: seen.skipped,
+        delta,
+    };
+    keep(session, worker, frozen)
+}
+
+/// The newest delta if it is the same work, else a new one on the worker's record.
+fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen> {
+    if let Some(last) = worker.delta(&session.repo)?
+        && last.tip == frozen.delta.tip
+    {
+        return Ok(Frozen { delta: last, ..frozen });
+    }
+    if session.dry {
+        return Ok(frozen);
+    }
+    let needed = session.repo.needed_objects(frozen.delta.base, frozen.delta.tip)?;
+    session.repo.make_durable(&needed)?;
+    crate::fault::point("freeze: delta objects durable");
+    let edit = freeze(&session.repo, worker, &frozen.delta)?;
+    match Draft::new(&session.repo).put(edit).publish()? {
+        Moved::Done => Ok(frozen),
+        Moved::Lost(_) => Err(raced(worker)),
+    }
+}
+
+fn raced(worker: &Worker) -> Failure {
+    Refusal::new(Token::Busy, format!("the record of {} was written by somebody else just now", worker.record.handle))
+        .show(format!("git log -3 refs/skein/worker/{}", worker.id))
+        .next("do the same again")
+        .into()
+}
+
+fn judge(worker: &Worker, take: Take) -> Result<()> {
+    use crate::domain::Outcome;
+    let record = &worker.record;
+    let handle = &record.handle;
+    if !record.outside.is_empty() && !take.any_outcome {
+        return Err(Refusal::new(Token::OutsideChanged, format!("while {handle} ran, files outside its worktree changed"))
+            .lines(record.outside.iter().cloned())
+            .show("git status && git reflog -3")
+            .next(format!("look at them; if they are yours: git skein import --any-outcome {handle}"))
+            .into());
+    }
+    let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);
+    let fine = match record.outcome {
+        Outcome::Ready | Outcome::Stopped => true,
+        Outcome::NeedsInput => uncommitted,
+        Outcome::Active | Outcome::Failed => false,
+    };
+    if fine || take.any_outcome {
+        return Ok(());
+    }
+    let why = record.reason.as_deref().unwrap_or("it has not ended well");
+    Err(Refusal::new(Token::NotReady, format!("{handle} is {}: {why}", record.outcome))
+        .show(format!("git show refs/skein/worker/{}:record.json", worker.id))
+        .next(format!("git skein show {handle}; to take its work all the same, add --any-outcome"))
+        .into())
+}
+
+/// The base is the stored one, and nothing from outside came in.
+fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Result<()> {
+    let objects = &session.repo.objects;
+    let base = worker.record.base;
+    if !objects.is_ancestor(base, head)? {
+        return Err(Refusal::new(
+            Token::BaseMoved,
+            format!("{} was forked from a commit that its HEAD no longer contains", worker.record.handle),
+        )
+        .oid("base", base)
+        .oid("HEAD", head)
+        .show(format!("git range-diff {base}...{head}"))
+        .next(format!("in its worktree: git rebase --onto {base} <its first commit>^"))
+        .into());
+    }
+    let Some(target) = view.branches.get(&worker.record.onto) else { return Ok(()) };
+    let own: HashSet<Oid> = objects.between(base, head)?.into_iter().collect();
+    let foreign: Vec<Oid> =
+        objects.between(base, *target)?.into_iter().filter(|o| own.contains(o)).collect();
+    let Some(first) = foreign.first() else { return Ok(()) };
+    if all_by(session, worker, &foreign)? {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Token::ForeignMerge,
+        format!("{} holds {} commits of {}", worker.record.handle, foreign.len(), worker.record.onto.short()),
+    )
+    .oid("base", base)
+    .oid("the first of them", *first)
+    .show(format!("git log --oneline {base}..{head}"))
+    .next("in its worktree, take its own commits back onto the base: git rebase --onto <base> <target>")
+    .into())
+}
+
+/// A person may have fast-forwarded the branch to the worker's own commits; those are not foreign.
+fn all_by(session: &Session<'_>, worker: &Worker, commits: &[Oid]) -> Result<bool> {
+    let mail = custody::mail(worker.id);
+    for oid in commits {
+        if !session.repo.objects.commit(*oid)?.committer.contains_str(&mail) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn describe(session: &Session<'_>, worker: &Worker, tip: Oid, uncommitted: bool) -> Result<DeltaRecord> {
+    let objects = &session.repo.objects;
+    let base = worker.record.base;
+    let mut commits = Vec::new();
+    for oid in objects.between(base, tip)? {
+        let commit = objects.commit(oid)?;
+        commits.push(DeltaCommit {
+            oid,
+            parents: commit.parents.len() as u32,
+            identity: objects.identity(&objects.changes_of(oid)?)?,
+            author: name_and_mail(&commit),
+            subject: commit.subject().to_str_lossy().into_owned(),
+        });
+    }
+    let tree = objects.tree_of(tip)?;
+    let changes = objects.diff_trees(objects.tree_of(base)?, tree)?;
+    Ok(DeltaRecord {
+        v: VERSION,
+        n: worker.record.deltas + 1,
+        worker: worker.id,
+        base,
+        tip,
+        tree,
+        commits,
+        net: objects.identity(&changes)?,
+        paths: changes.len() as u64,
+        uncommitted,
+        created: worker.record.ended.unwrap_or(worker.record.created),
+    })
+}
+
+fn name_and_mail(commit: &Commit) -> String {
+    let line = commit.author.to_str_lossy();
+    line.rfind('>').map_or_else(|| line.to_string(), |end| line[..=end].to_owned())
+}
+
+/// The working tree as one commit by the worker. A pure function of worker, parent and tree.
+fn working_tree_commit(session: &Session<'_>, worker: &Worker, parent: Oid, tree: Oid) -> Result<Oid> {
+    let at = worker.record.ended.unwrap_or(worker.record.created);
+    let line = BString::from(format!("{} {at} +0000", custody::author(worker.id, &worker.record.handle)));
+    let brief = worker.brief(&session.repo)?;
+    let oid = session.repo.objects.write_commit(&Commit {
+        tree,
+        parents: vec![parent],
+        author: line.clone(),
+        committer: line,
+        encoding: None,
+        message: format!("{}\n", brief.trim()).into(),
+    })?;
+    Ok(oid)
+}
+
+fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Result<()> {
+    let config = &session.config;
+    let protected = Globs::new(PROTECTED.iter().copied().chain(config.all("skein.forbidden")))?;
+    let allowed = Globs::new(config.all("skein.allow"))?;
+    let forbidden = |c: &&Change| protected.covers(c.path.as_bstr()) && !allowed.covers(c.path.as_bstr());
+    let found: Vec<String> = changes.iter().filter(forbidden).map(|c| text(&c.path)).collect();
+    let handle = &worker.record.handle;
+    let show = format!("git diff --raw --no-renames {} <its tip>", worker.record.base);
+    if !found.is_empty() {
+        return Err(Refusal::new(Token::ForbiddenPath, format!("{handle} changed files that steer agents, CI or policy"))
+            .lines(found)
+            .show(show)
+            .next("if that was the task, allow it: git config --add skein.allow '<glob>'")
+            .into());
+    }
+    let gitlinks = changes.iter().filter(|c| c.new.is_some_and(|(mode, _)| mode == Mode::Gitlink));
+    let gitlinks: Vec<String> = gitlinks.map(|c| text(&c.path)).collect();
+    if !gitlinks.is_empty() && !config.is_true("skein.allowgitlinks") {
+        return Err(Refusal::new(Token::GitlinkRefused, format!("{handle} changed submodule pointers"))
+            .lines(gitlinks)
+            .show(show)
+            .next("if that was the task, allow it: git config skein.allowGitlinks true")
+            .into());
+    }
+    let mut bad = Vec::new();
+    for change in changes.iter().filter(|c| c.new.is_some()) {
+        if let Err(why) = check_path(change.path.as_bstr()) {
+            bad.push(format!("{}: {why}", text(&change.path)));
+        } else if let Some((Mode::Link, oid)) = change.new
+            && link_escapes(change.path.as_bstr(), session.repo.objects.blob(oid)?.as_bstr())
+        {
+            bad.push(format!("{}: the link leaves the tree", text(&change.path)));
+        }
+    }
+    let added = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.as_bstr());
+    bad.extend(collisions(added).into_iter().map(|(a, b)| format!("{} and {}: the same name on some systems", text(&a), text(&b))));
+    if bad.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(Token::BadPath, format!("{handle} made names that must not enter the trunk"))
+        .lines(bad)
+        .show(show)
+        .next("rename or remove them in its worktree, then import again")
+        .into())
+}
+
+fn empty(worker: &Worker, base: Oid, tip: Oid) -> Failure {
+    Refusal::new(Token::Empty, format!("{} changed nothing", worker.record.handle))
+        .oid("base", base)
+        .oid("tip", tip)
+        .show(format!("git diff --stat {base} {tip}"))
+        .next(format!("git skein show --log {} shows what it did", worker.record.handle))
+        .into()
+}
+
+fn text(path: &BString) -> String {
+    path.to_str_lossy().into_owned()
+}

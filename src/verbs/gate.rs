@@ -1,0 +1,208 @@
+//! The gate: commands that must pass on a candidate's tree, run in a throwaway worktree. What passed is
+//! evidence on the lane, and a tree that passed is not run again.
+
+use crate::domain::Change;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::mask;
+use crate::host::Ended;
+use crate::host::Lock;
+use crate::host::Run;
+use crate::plumbing::Admin;
+use crate::plumbing::LOCAL_ENV;
+use crate::plumbing::Untracked;
+use crate::state::Draft;
+use crate::state::Evidence;
+use crate::state::LaneEntry;
+use crate::state::LaneRecord;
+use crate::state::VERSION;
+use crate::state::View;
+use crate::state::append;
+use crate::state::passed;
+use crate::state::tip;
+use crate::verbs::session::Session;
+use bstr::ByteSlice;
+use std::ffi::OsString;
+
+/// Bytes of output kept as evidence.
+const KEEP: usize = 64 << 10;
+
+/// Runs `commands` on the tree of `candidate`, in order, and records each as evidence. `changes` are the
+/// delta's own: `{paths}` in a command stands for them.
+pub fn run(
+    session: &Session<'_>,
+    clone: &str,
+    view: &View,
+    candidate: Oid,
+    op: OpId,
+    commands: &[String],
+    changes: &[Change],
+) -> Result<()> {
+    let tree = session.repo.objects.tree_of(candidate)?;
+    let known = passed(&session.repo, view)?;
+    let known = known.get(&tree);
+    let todo: Vec<&String> = commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
+    if todo.is_empty() {
+        return Ok(());
+    }
+    let room = Room::make(session, candidate, op)?;
+    for command in todo {
+        session.tell(format!("gate: {command}"));
+        let ended = crate::host::run_to_end(Run {
+            argv: vec!["/bin/sh".into(), "-c".into(), with_paths(command, changes)],
+            cwd: room.admin.path.clone(),
+            env: child_env(session),
+            stdin: None,
+            timeout: None,
+            keep: KEEP,
+        })?;
+        crate::fault::point("gate: command ended");
+        record(session, clone, op, tree, command, &ended)?;
+        if ended.code != Some(0) {
+            return Err(failed(command, tree, &ended));
+        }
+        room.refuse_dirt(session, command)?;
+    }
+    Ok(())
+}
+
+/// The person's environment without what binds git to a repository.
+pub fn child_env(session: &Session<'_>) -> Vec<(OsString, OsString)> {
+    let local = |key: &std::ffi::OsStr| {
+        let key = key.to_string_lossy();
+        LOCAL_ENV.contains(&key.as_ref()) || key.starts_with("GIT_CONFIG_KEY_") || key.starts_with("GIT_CONFIG_VALUE_")
+    };
+    session.env.iter().filter(|(k, _)| !local(k)).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+/// `command` with `{paths}` replaced by the changed paths that still exist, quoted for the shell.
+fn with_paths(command: &str, changes: &[Change]) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    let mut list = Vec::new();
+    for change in changes.iter().filter(|c| c.new.is_some_and(|(mode, _)| mode != Mode::Gitlink)) {
+        if !list.is_empty() {
+            list.push(b' ');
+        }
+        list.push(b'\'');
+        list.extend(change.path.replace("'", "'\\''"));
+        list.push(b'\'');
+    }
+    OsString::from_vec(command.as_bytes().replace("{paths}", list))
+}
+
+fn record(session: &Session<'_>, clone: &str, op: OpId, tree: Oid, command: &str, ended: &Ended) -> Result<()> {
+    let _lock = session.lock_landing()?;
+    let entry = LaneEntry::Evidence(Evidence {
+        tree,
+        command: mask(command),
+        exit: ended.code,
+        millis: ended.millis,
+        digest: ended.digest.clone(),
+        bytes: ended.bytes,
+    });
+    let record = LaneRecord { v: VERSION, op, at: session.clock.now_secs(), entry };
+    let output = mask(&ended.output.to_str_lossy());
+    let at = tip(&session.repo, clone)?;
+    let edit = append(&session.repo, clone, at, &record, Some(output.as_bytes()), &[])?;
+    Draft::new(&session.repo).put(edit).publish().map(drop)
+}
+
+fn failed(command: &str, tree: Oid, ended: &Ended) -> crate::domain::Failure {
+    let how = match (ended.code, ended.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "no exit code".to_owned(),
+    };
+    let output = ended.output.to_str_lossy();
+    let lines: Vec<&str> = output.lines().collect();
+    Refusal::new(Token::GateFailed, format!("`{command}` ended with {how} on the candidate's tree"))
+        .oid("tree", tree)
+        .lines(lines.iter().skip(lines.len().saturating_sub(20)).map(|l| (*l).to_owned()))
+        .show(format!("git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"))
+        .next("the trunk is as it was; fix the work in a worker and land again")
+        .into()
+}
+
+/// A throwaway worktree with its lock; it is removed when dropped, or by the next verb if we die.
+struct Room<'s> {
+    session: &'s Session<'s>,
+    admin: Admin,
+    folder: std::path::PathBuf,
+    _lock: Lock,
+}
+
+impl<'s> Room<'s> {
+    fn make(session: &'s Session<'_>, candidate: Oid, op: OpId) -> Result<Room<'s>> {
+        let folder = session.local.gate(op);
+        let busy = || {
+            Refusal::new(Token::Busy, "the same candidate is in another gate right now")
+                .show("git worktree list")
+                .next("wait for it to end, then try again")
+        };
+        crate::host::make_dir(&folder)?;
+        let lock = Lock::try_acquire(&folder.join("lock"))?.ok_or_else(busy)?;
+        let path = folder.join("tree");
+        let _making = session.lock_worktrees()?;
+        clear(session, &folder)?;
+        let admin = session.repo.register_worktree(&path, candidate, &format!("git-skein gate {op}"))?;
+        drop(_making);
+        crate::fault::point("gate: worktree registered");
+        session.repo.check_out(&admin)?;
+        Ok(Room { session, admin, folder, _lock: lock })
+    }
+
+    /// A gate that changes tracked files proved something about another tree.
+    fn refuse_dirt(&self, session: &Session<'_>, command: &str) -> Result<()> {
+        let dirty = session.repo.status(&self.admin, Untracked::Skip)?;
+        if dirty.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::new(Token::GateDirtied, format!("`{command}` passed, but it changed tracked files"))
+            .lines(dirty.into_iter().map(|d| d.path.to_str_lossy().into_owned()))
+            .show(format!("{command}; git status"))
+            .next("make it only check, or let the worker run it and commit the result")
+            .into())
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        let cleared = self.session.lock_worktrees().and_then(|_making| clear(self.session, &self.folder));
+        if cleared.and_then(|()| crate::host::remove_tree(&self.folder)).is_err() {
+            self.session.tell(format!("left behind, removed by the next run: {}", self.folder.display()));
+        }
+    }
+}
+
+/// Removes the worktree in a gate's folder: its files, then its registration.
+fn clear(session: &Session<'_>, folder: &std::path::Path) -> Result<()> {
+    let path = folder.join("tree");
+    let real = std::fs::canonicalize(folder).map(|f| f.join("tree")).unwrap_or_else(|_| path.clone());
+    let admin = session.repo.admin_of(&real).or_else(|| session.repo.admin_of(&path));
+    crate::host::remove_tree(&path)?;
+    match admin {
+        Some(admin) => session.repo.forget_worktree(&admin),
+        None => Ok(()),
+    }
+}
+
+/// Removes what gates of dead processes left.
+pub fn sweep(session: &Session<'_>) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(session.local.run()) else { return Ok(()) };
+    for folder in entries.flatten().map(|e| e.path()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with("gate-") {
+            continue;
+        }
+        if let Some(_lock) = Lock::try_acquire(&folder.join("lock"))? {
+            let _making = session.lock_worktrees()?;
+            clear(session, &folder)?;
+            crate::host::remove_tree(&folder)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! `init`: the sentinel of the schema and this clone's id. Doing it again changes nothing.
+
+use crate::domain::Failure;
+use crate::domain::Result;
+use crate::plumbing::Edit;
+use crate::plumbing::Moved;
+use crate::state::Draft;
+use crate::state::View;
+use crate::state::format_ref;
+use crate::state::record_commit;
+use crate::verbs::session::Session;
+use serde::Serialize;
+
+/// What `init` wrote; empty if everything was there.
+#[derive(Debug, Serialize)]
+pub struct Initialised {
+    pub clone: String,
+    pub wrote: Vec<String>,
+}
+
+pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
+    session.refuse_in_worker("init")?;
+    let view = session.view()?;
+    prepare(session, &view)
+}
+
+/// What every writing verb does first.
+pub fn ensure(session: &mut Session<'_>) -> Result<View> {
+    let view = session.view()?;
+    if view.initialised && session.clone_id().is_some() {
+        return Ok(view);
+    }
+    let done = prepare(session, &view)?;
+    for line in done.wrote {
+        session.tell(format!("init: {line}"));
+    }
+    session.view()
+}
+
+fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
+    let mut wrote = Vec::new();
+    if !view.initialised {
+        let repo = &session.repo;
+        // A fixed date: every clone makes the same sentinel.
+        let sentinel = record_commit(repo, repo.objects.empty_tree(), Vec::new(), 0, "git-skein schema 1")?;
+        let name = format_ref()?;
+        let moved = Draft::new(repo).put(Edit::create(name.clone(), sentinel)).publish()?;
+        let theirs = matches!(&moved, Moved::Lost(now) if now.iter().all(|(_, oid)| *oid == Some(sentinel)));
+        if moved != Moved::Done && !theirs {
+            return Err(Failure::fault("making the sentinel", format!("{name} is something else")));
+        }
+        wrote.push(format!("made {name}"));
+    }
+    crate::fault::point("init: sentinel made");
+    let clone = match session.clone_id() {
+        Some(id) => id.to_owned(),
+        None => {
+            let _lock = session.lock_landing()?;
+            // Another process may have given the id while this one waited.
+            session.config = session.repo.config()?;
+            match session.clone_id() {
+                Some(id) => id.to_owned(),
+                None => {
+                    let id = session.new_worker_id().to_string();
+                    session.repo.set_config("skein.clone", &id)?;
+                    session.config = session.repo.config()?;
+                    wrote.push(format!("set skein.clone = {id} in this repository's config"));
+                    id
+                }
+            }
+        }
+    };
+    Ok(Initialised { clone, wrote })
+}

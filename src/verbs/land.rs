@@ -1,0 +1,271 @@
+//! `land`: freeze, build the candidate on the exact tip, gate it, move the trunk; again if the trunk moved.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::state::LandedDelta;
+use crate::state::Ledger;
+use crate::state::Match;
+use crate::state::View;
+use crate::verbs::candidate;
+use crate::verbs::candidate::Candidate;
+use crate::verbs::candidate::Shape;
+use crate::verbs::candidate::Source;
+use crate::verbs::freeze;
+use crate::verbs::freeze::Take;
+use crate::verbs::gate;
+use crate::verbs::init;
+use crate::verbs::landing;
+use crate::verbs::landing::Landings;
+use crate::verbs::session::Session;
+use serde::Serialize;
+
+/// What `land` and `import --into` are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub onto: Option<RefName>,
+    pub gates: Vec<String>,
+    pub retries: u32,
+    pub dry_run: bool,
+    pub shape: Shape,
+    pub take: Take,
+}
+
+/// How one landing ended well.
+#[derive(Debug, Serialize)]
+pub struct Landed {
+    pub name: String,
+    pub onto: RefName,
+    pub old: Oid,
+    pub new: Oid,
+    pub op: OpId,
+    pub commits: usize,
+    pub paths: usize,
+    #[serde(rename = "match")]
+    pub match_: Option<Match>,
+    pub squash: bool,
+    /// It had landed before; nothing was done.
+    pub already: bool,
+    /// `--dry-run`: nothing was done.
+    pub dry_run: bool,
+    pub gates: Vec<String>,
+    pub leftovers: Vec<String>,
+    pub undeclared: Vec<String>,
+    pub skipped: Vec<String>,
+    /// The person's configuration asks for signed commits, and this one is not.
+    pub unsigned: bool,
+}
+
+/// Lands `name`, a worker or a local branch.
+pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Landed> {
+    session.refuse_in_worker("land")?;
+    let view = begin(session, request.dry_run)?;
+    let source = resolve(session, &view, name, request.take)?;
+    let onto = match (&request.onto, &source.worker_onto) {
+        (Some(onto), _) => onto.clone(),
+        (None, Some(onto)) => onto.clone(),
+        (None, None) => session.trunk(&view)?,
+    };
+    attempts(session, &source, &onto, request)
+}
+
+/// What every writing verb of the funnel starts with.
+pub fn begin(session: &mut Session<'_>, dry_run: bool) -> Result<View> {
+    if dry_run {
+        session.rehearse()?;
+        return session.view();
+    }
+    let view = init::ensure(session)?;
+    gate::sweep(session)?;
+    Ok(view)
+}
+
+/// A source with what its freezing reported.
+pub struct Resolved {
+    pub source: Source,
+    pub worker_onto: Option<RefName>,
+    pub gates: Vec<String>,
+    leftovers: Vec<String>,
+    undeclared: Vec<String>,
+    skipped: Vec<String>,
+}
+
+/// The worker of that name with its work frozen, else the local branch.
+pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Result<Resolved> {
+    let worker = match view.worker(name) {
+        Ok(worker) => worker,
+        Err(no_worker) => return branch(view, name).ok_or(no_worker),
+    };
+    let frozen = freeze::run(session, view, worker, take)?;
+    Ok(Resolved {
+        source: Source::Delta { handle: worker.record.handle.to_string(), delta: Box::new(frozen.delta) },
+        worker_onto: Some(worker.record.onto.clone()),
+        gates: worker.record.checks.clone(),
+        leftovers: frozen.leftovers,
+        undeclared: frozen.undeclared,
+        skipped: frozen.skipped,
+    })
+}
+
+fn branch(view: &View, name: &str) -> Option<Resolved> {
+    let name = RefName::branch(name).ok()?;
+    let tip = *view.branches.get(&name)?;
+    let source = Source::Branch { name, tip };
+    Some(Resolved { source, worker_onto: None, gates: Vec::new(), leftovers: Vec::new(), undeclared: Vec::new(), skipped: Vec::new() })
+}
+
+fn attempts(session: &Session<'_>, found: &Resolved, onto: &RefName, request: &Request) -> Result<Landed> {
+    let clone = session.clone_id().unwrap_or_default().to_owned();
+    let gates: Vec<String> = found.gates.iter().chain(&request.gates).cloned().collect();
+    let mut left = request.retries;
+    loop {
+        match attempt(session, &clone, found, onto, &gates, request) {
+            Err(Failure::Refusal(r)) if r.token == Token::TrunkMoved && left > 0 => {
+                left -= 1;
+                session.tell(format!("{} moved; building the candidate again ({left} retries left)", onto.short()));
+            }
+            other => return other,
+        }
+    }
+}
+
+fn attempt(
+    session: &Session<'_>,
+    clone: &str,
+    found: &Resolved,
+    onto: &RefName,
+    gates: &[String],
+    request: &Request,
+) -> Result<Landed> {
+    let mut report = Report { session, found, onto, gates, dry_run: request.dry_run };
+    if request.dry_run {
+        let view = session.view()?;
+        if let Some(done) = already(session, &view, found, onto)? {
+            return Ok(report.already(&done.0, done.1));
+        }
+        let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+        return report.landed(&Candidate { record, at: session.repo.objects.null() });
+    }
+    if gates.is_empty() {
+        // Nothing slow lies between building and landing: under the lock no other landing of ours can come first.
+        let held = Landings::begin(session, clone)?;
+        let view = session.view()?;
+        if let Some(done) = already(session, &view, found, onto)? {
+            return Ok(report.already(&done.0, done.1));
+        }
+        let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+        landing::integrate(&held, &record)?;
+        return report.landed(&Candidate { record, at: session.repo.objects.null() });
+    }
+    drop(Landings::begin(session, clone)?);
+    let view = session.view()?;
+    if let Some(done) = already(session, &view, found, onto)? {
+        return Ok(report.already(&done.0, done.1));
+    }
+    let stale = candidate::waiting(session, &view, &found.source, onto)?;
+    let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+    let kept = candidate::keep(session, record)?;
+    let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
+    candidate::drop_all(session, &old)?;
+    let changes = landing::changes(session, &kept.record.landing)?;
+    gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, gates, &changes)?;
+    crate::fault::point("land: gate passed");
+    let held = Landings::begin(session, clone)?;
+    landing::integrate(&held, &kept.record)?;
+    candidate::drop_all(session, std::slice::from_ref(&kept))?;
+    report.gates = gates;
+    report.landed(&kept)
+}
+
+/// The landing on `onto` that already brought this very delta home, if its commit is still reachable.
+fn already(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName) -> Result<Option<(OpId, LandedAt)>> {
+    let Source::Delta { delta, .. } = &found.source else { return Ok(None) };
+    let ledger = Ledger::load(&session.repo, view, None)?;
+    let tip = session.branch_tip(view, onto)?;
+    for (op, landing, landed) in ledger.deltas() {
+        let same = landing.onto == *onto && landed.worker == delta.worker && landed.n == delta.n;
+        if same && session.repo.objects.is_ancestor(landing.new, tip)? {
+            return Ok(Some((*op, LandedAt { old: landing.old, new: landing.new, delta: landed.clone() })));
+        }
+    }
+    Ok(None)
+}
+
+struct LandedAt {
+    old: Oid,
+    new: Oid,
+    delta: LandedDelta,
+}
+
+/// Builds the outcome.
+struct Report<'a> {
+    session: &'a Session<'a>,
+    found: &'a Resolved,
+    onto: &'a RefName,
+    gates: &'a [String],
+    dry_run: bool,
+}
+
+impl Report<'_> {
+    fn landed(&self, candidate: &Candidate) -> Result<Landed> {
+        let landing = &candidate.record.landing;
+        let delta = landing.delta.as_ref();
+        Ok(Landed {
+            name: self.found.source.name().to_owned(),
+            onto: self.onto.clone(),
+            old: landing.old,
+            new: landing.new,
+            op: candidate.record.op,
+            commits: delta.map_or(1, |d| if d.squash { 1 } else { d.commits.len() }),
+            paths: landing::changes(self.session, landing)?.len(),
+            match_: delta.map(|d| d.match_),
+            squash: delta.is_some_and(|d| d.squash),
+            already: false,
+            dry_run: self.dry_run,
+            gates: self.gates.to_vec(),
+            leftovers: self.found.leftovers.clone(),
+            undeclared: self.found.undeclared.clone(),
+            skipped: self.found.skipped.clone(),
+            unsigned: self.session.config.is_true("commit.gpgsign"),
+        })
+    }
+
+    fn already(&self, op: &OpId, at: LandedAt) -> Landed {
+        Landed {
+            name: self.found.source.name().to_owned(),
+            onto: self.onto.clone(),
+            old: at.old,
+            new: at.new,
+            op: *op,
+            commits: at.delta.commits.len(),
+            paths: 0,
+            match_: Some(at.delta.match_),
+            squash: at.delta.squash,
+            already: true,
+            dry_run: self.dry_run,
+            gates: Vec::new(),
+            leftovers: self.found.leftovers.clone(),
+            undeclared: self.found.undeclared.clone(),
+            skipped: self.found.skipped.clone(),
+            unsigned: false,
+        }
+    }
+}
+
+/// The one worker that is ready, for `land` without a name.
+pub fn only_ready(session: &Session<'_>) -> Result<String> {
+    let view = session.view()?;
+    let ready: Vec<_> = view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
+    match ready.as_slice() {
+        [one] => Ok(one.record.handle.to_string()),
+        many => Err(Refusal::new(Token::NoSuchWorker, format!("{} workers are ready; say which one to land", many.len()))
+            .lines(many.iter().map(|w| w.record.handle.to_string()))
+            .show("git for-each-ref refs/skein/worker")
+            .next("git skein land <worker>…")
+            .into()),
+    }
+}

@@ -1,0 +1,238 @@
+//! `candidate integrate`, and the end of every `land`: a branch moves to its candidate by compare-and-swap,
+//! journalled on the lane so that a kill at any moment loses nothing. docs/schema.md has the protocol.
+
+use crate::domain::Change;
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::host::Lock;
+use crate::plumbing::Admin;
+use crate::plumbing::Edit;
+use crate::plumbing::Moved;
+use crate::plumbing::RefSession;
+use crate::state::CandidateRecord;
+use crate::state::Draft;
+use crate::state::LandedNote;
+use crate::state::Landing;
+use crate::state::LaneEntry;
+use crate::state::LaneRecord;
+use crate::state::VERSION;
+use crate::state::View;
+use crate::state::append;
+use crate::state::encode_line;
+use crate::state::landed_notes_ref;
+use crate::state::record_commit;
+use crate::state::tip;
+use crate::verbs::checkout;
+use crate::verbs::recover;
+use crate::verbs::session::Session;
+
+/// The land lock, held: what must run under it takes this.
+pub struct Landings<'s> {
+    pub session: &'s Session<'s>,
+    pub clone: &'s str,
+    _lock: Lock,
+}
+
+impl<'s> Landings<'s> {
+    /// Takes the lock and first ends what dead processes began.
+    pub fn begin(session: &'s Session<'s>, clone: &'s str) -> Result<Landings<'s>> {
+        let landings = Landings { session, clone, _lock: session.lock_landing()? };
+        recover::open_intents(&landings, &session.view()?)?;
+        Ok(landings)
+    }
+}
+
+/// Moves the branch to the candidate. `TrunkMoved` means that nothing changed and a new candidate is needed.
+pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord) -> Result<()> {
+    let session = held.session;
+    let landing = &candidate.landing;
+    let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
+    if now != Some(landing.old) {
+        return Err(moved(landing, now));
+    }
+    let (old_tree, new_tree) = trees(session, landing)?;
+    let changes = session.repo.objects.diff_trees(old_tree, new_tree)?;
+    let admin = checkout::find(session, &landing.onto)?;
+    if let Some(admin) = &admin {
+        checkout::refuse_overlap(session, admin, &changes)?;
+    }
+    let mut refs = session.repo.ref_session()?;
+    journal(held, &mut refs, candidate.op, candidate.at, LaneEntry::Intent(landing.clone()))?;
+    crate::fault::point("landing: intent durable");
+    if let Some(admin) = &admin {
+        move_checkout(held, candidate, admin, (old_tree, new_tree))?;
+    }
+    crate::fault::point("landing: checkout moved");
+    let outcome = refs.apply(&[Edit::update(landing.onto.clone(), landing.old, landing.new)]);
+    drop(refs);
+    crate::fault::point("landing: branch moved");
+    let outcome = match outcome {
+        Ok(Moved::Done) => Ok(()),
+        Ok(Moved::Lost(now)) => Err(moved(landing, now.into_iter().next().and_then(|(_, oid)| oid))),
+        Err(fault) => Err(fault),
+    };
+    if let Err(failure) = outcome {
+        return Err(take_back(held, candidate, admin.as_ref(), (old_tree, new_tree), failure));
+    }
+    acknowledge(session, landing)?;
+    receipt(held, candidate.op, candidate.at, landing);
+    Ok(())
+}
+
+fn trees(session: &Session<'_>, landing: &Landing) -> Result<(Oid, Oid)> {
+    let objects = &session.repo.objects;
+    Ok((objects.tree_of(landing.old)?, objects.tree_of(landing.new)?))
+}
+
+fn moved(landing: &Landing, now: Option<Oid>) -> Failure {
+    let mut refusal = Refusal::new(Token::TrunkMoved, format!("{} moved while the candidate was made", landing.onto.short()))
+        .oid("expected", landing.old)
+        .show(format!("git log --oneline {}..{}", landing.old, landing.onto))
+        .next("try again: the candidate is rebuilt on the new tip");
+    if let Some(now) = now {
+        refusal = refusal.oid("found", now);
+    }
+    refusal.into()
+}
+
+fn move_checkout(held: &Landings<'_>, candidate: &CandidateRecord, admin: &Admin, (old, new): (Oid, Oid)) -> Result<()> {
+    let Err(words) = held.session.repo.move_tree(admin, old, new)? else { return Ok(()) };
+    let why = "the checkout of the branch could not be moved";
+    abandon(held, candidate.op, why)?;
+    Err(Refusal::new(Token::DirtyOverlap, why)
+        .lines(words.lines().map(ToOwned::to_owned))
+        .show(format!("git -C '{}' status", admin.path.display()))
+        .next("commit or put aside what is in the way, then try again")
+        .into())
+}
+
+/// The branch did not move: the checkout goes back and the intent is closed. If that fails too, the intent
+/// stays open and the next verb ends it.
+fn take_back(
+    held: &Landings<'_>,
+    candidate: &CandidateRecord,
+    admin: Option<&Admin>,
+    (old, new): (Oid, Oid),
+    failure: Failure,
+) -> Failure {
+    let back = match admin {
+        Some(admin) => held.session.repo.move_tree(admin, new, old).is_ok_and(|moved| moved.is_ok()),
+        None => true,
+    };
+    if back {
+        abandon(held, candidate.op, "the branch did not move").ok();
+    }
+    failure
+}
+
+/// Reads the branch once more and makes it durable: only after this is the landing a fact.
+pub fn acknowledge(session: &Session<'_>, landing: &Landing) -> Result<()> {
+    let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
+    let holds = match now {
+        Some(now) => now == landing.new || session.repo.objects.is_ancestor(landing.new, now)?,
+        None => false,
+    };
+    if !holds {
+        return Err(moved(landing, now));
+    }
+    session.repo.make_refs_durable([&landing.onto])?;
+    crate::fault::point("landing: branch durable");
+    Ok(())
+}
+
+/// Receipt and notes. The landing is a fact already: if this fails, the next verb writes them.
+fn receipt(held: &Landings<'_>, op: OpId, at: i64, landing: &Landing) {
+    if write_receipt(held, op, at, landing).is_err() {
+        held.session.tell("the landing stands; its receipt is written by the next verb");
+    }
+}
+
+/// Appends the landing to the lane and adds the note, in one transaction; the notes ref may be contended by
+/// others, so it is read again until it is ours.
+pub fn write_receipt(held: &Landings<'_>, op: OpId, at: i64, landing: &Landing) -> Result<()> {
+    let session = held.session;
+    for _ in 0..50 {
+        let lane = tip(&session.repo, held.clone)?;
+        let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
+        let mut draft =
+            Draft::new(&session.repo).put(append(&session.repo, held.clone, lane, &record, None, &[landing.new])?);
+        if let Some(edit) = note(session, op, at, landing)? {
+            draft = draft.put(edit);
+        }
+        if draft.publish()? == Moved::Done {
+            crate::fault::point("landing: receipt written");
+            return Ok(());
+        }
+    }
+    Err(Failure::fault("writing the receipt", "the notes kept moving"))
+}
+
+fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<Option<Edit>> {
+    let Some(delta) = &landing.delta else { return Ok(None) };
+    let objects = &session.repo.objects;
+    let name = landed_notes_ref()?;
+    let old = session.repo.read_refs(&[&name])?.pop().flatten();
+    let before = match old {
+        Some(old) => objects.tree_of(old)?,
+        None => objects.empty_tree(),
+    };
+    let line = encode_line(&LandedNote {
+        v: VERSION,
+        op,
+        at,
+        onto: landing.onto.clone(),
+        worker: delta.worker,
+        delta: delta.n,
+        base: delta.base,
+        raw: delta.raw.clone(),
+    })?;
+    let mut tree = before;
+    let mut landed: Vec<Oid> = delta.commits.iter().map(|(_, landed)| *landed).collect();
+    landed.dedup();
+    for commit in landed {
+        tree = objects.note_with_line(tree, commit, &line)?;
+    }
+    if tree == before {
+        return Ok(None);
+    }
+    let new = record_commit(&session.repo, tree, old.into_iter().collect(), at, &format!("landed: {op}"))?;
+    Ok(Some(Edit { name, old, new: Some(new) }))
+}
+
+/// Closes an intent that moved nothing.
+pub fn abandon(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
+    let mut refs = held.session.repo.ref_session()?;
+    journal(held, &mut refs, op, held.session.clock.now_secs(), LaneEntry::Abandoned { why: why.to_owned() })
+}
+
+fn journal(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, entry: LaneEntry) -> Result<()> {
+    let repo = &held.session.repo;
+    let keeps: Vec<Oid> = match &entry {
+        LaneEntry::Intent(l) => [l.new].into_iter().chain(l.delta.as_ref().map(|d| d.tip)).collect(),
+        _ => Vec::new(),
+    };
+    let lane = tip(repo, held.clone)?;
+    let edit = append(repo, held.clone, lane, &LaneRecord { v: VERSION, op, at, entry }, None, &keeps)?;
+    match Draft::new(repo).put(edit).publish_in(refs)? {
+        Moved::Done => Ok(()),
+        Moved::Lost(_) => Err(Refusal::new(Token::Busy, "the lane of this clone was written by somebody else")
+            .show(format!("git log -3 refs/skein/lane/{}", held.clone))
+            .next("do the same again")
+            .into()),
+    }
+}
+
+/// What a landing changes, path by path.
+pub fn changes(session: &Session<'_>, landing: &Landing) -> Result<Vec<Change>> {
+    let (old, new) = trees(session, landing)?;
+    session.repo.objects.diff_trees(old, new)
+}
+
+/// The lane and the notes as they stand before a landing, for a verb that wants to know.
+pub fn landed_already(view: &View, landing: &Landing) -> bool {
+    view.branches.get(&landing.onto) == Some(&landing.new)
+}

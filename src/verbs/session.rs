@@ -1,0 +1,166 @@
+//! The world a verb works in, and the questions every verb asks of it.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::OpId;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::host::Clock;
+use crate::host::Env;
+use crate::host::Lock;
+use crate::plumbing::Config;
+use crate::plumbing::Git;
+use crate::plumbing::Repo;
+use crate::state::Local;
+use crate::state::View;
+use sha2::Digest;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a verb waits for another one of ours to let go of a lock.
+pub const LOCK_WAIT: Duration = Duration::from_secs(120);
+
+/// One command's world. `tell` takes lines for the person that are not the result.
+pub struct Session<'s> {
+    pub repo: Repo,
+    pub clock: Clock,
+    pub env: &'s Env,
+    pub config: Config,
+    pub local: Local,
+    /// Only say what would be done: objects stay in memory and no ref moves.
+    pub dry: bool,
+    pub tell: &'s dyn Fn(&str),
+}
+
+impl<'s> Session<'s> {
+    /// Finds the repository from `cwd`. Nothing is written.
+    pub fn open(env: &'s Env, cwd: &Path, tell: &'s dyn Fn(&str)) -> Result<Session<'s>> {
+        let repo = Repo::discover(cwd, Git::new(env.iter()))?;
+        let config = repo.config()?;
+        let local = Local::new(&repo.dirs.common);
+        Ok(Session { repo, clock: Clock::system(env), env, config, local, dry: false, tell })
+    }
+
+    /// Turns the rest of the session into a rehearsal.
+    pub fn rehearse(&mut self) -> Result<()> {
+        self.repo.objects = self.repo.objects.scratch()?;
+        self.dry = true;
+        Ok(())
+    }
+
+    pub fn tell(&self, line: impl AsRef<str>) {
+        (self.tell)(line.as_ref());
+    }
+
+    /// This clone's id, if `init` has given it one.
+    pub fn clone_id(&self) -> Option<&str> {
+        self.config.get("skein.clone").filter(|id| id.parse::<WorkerId>().is_ok())
+    }
+
+    pub fn view(&self) -> Result<View> {
+        View::load(&self.repo)
+    }
+
+    pub fn new_worker_id(&self) -> WorkerId {
+        WorkerId::from_parts(self.clock.now_millis(), self.clock.distinct())
+    }
+
+    /// The identity of an operation: its time and what it is about. The same operation drafted again at the
+    /// same time is the same operation.
+    pub fn op_id(&self, millis: u64, about: &[&str]) -> OpId {
+        let mut hash = sha2::Sha256::new();
+        for part in about {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let digest = hash.finalize();
+        let distinct = digest.iter().take(10).fold(0u128, |n, byte| (n << 8) | u128::from(*byte));
+        OpId::from_parts(millis, distinct)
+    }
+
+    /// The land lock: held while a branch is moved and the lane written.
+    pub fn lock_landing(&self) -> Result<Lock> {
+        self.lock(&self.local.land_lock(), "another landing")
+    }
+
+    /// The lock under which worktrees are registered and removed.
+    pub fn lock_worktrees(&self) -> Result<Lock> {
+        self.lock(&self.local.worktree_lock(), "another worktree change")
+    }
+
+    fn lock(&self, path: &Path, what: &str) -> Result<Lock> {
+        crate::host::make_dir(&self.local.run())?;
+        Lock::acquire(path, LOCK_WAIT)?.ok_or_else(|| {
+            Refusal::new(Token::Busy, format!("{what} has been running for {} s", LOCK_WAIT.as_secs()))
+                .show(format!("fuser -v '{}'", path.display()))
+                .next("wait for it to end, then try again")
+                .into()
+        })
+    }
+
+    /// The branch that work lands on by default.
+    pub fn trunk(&self, view: &View) -> Result<RefName> {
+        let exists = |name: &RefName| view.branches.contains_key(name);
+        if let Some(named) = self.config.get("skein.trunk") {
+            let name = RefName::branch(named)?;
+            return if exists(&name) { Ok(name) } else { Err(no_branch(&name)) };
+        }
+        if let Some(name) = view.origin_head.clone().filter(exists) {
+            return Ok(name);
+        }
+        let guesses = [self.config.get("init.defaultbranch"), Some("main"), Some("master")];
+        let mut names = guesses.into_iter().flatten().filter_map(|g| RefName::branch(g).ok());
+        names.find(exists).ok_or_else(|| self.no_trunk(view))
+    }
+
+    fn no_trunk(&self, view: &View) -> Failure {
+        if view.branches.is_empty() {
+            return Refusal::new(Token::UnbornTrunk, "this repository has no commit on any branch yet")
+                .show("git log -1")
+                .next("make a first commit: git commit --allow-empty -m 'first'")
+                .into();
+        }
+        Refusal::new(Token::NoTrunk, "no branch here is the trunk: neither origin/HEAD's, init.defaultBranch, main nor master")
+            .lines(view.branches.keys().map(|b| b.short().to_owned()))
+            .show("git branch --list")
+            .next("name it once: git config skein.trunk <branch>")
+            .into()
+    }
+
+    /// Where branch `name` is.
+    pub fn branch_tip(&self, view: &View, name: &RefName) -> Result<Oid> {
+        view.branches.get(name).copied().ok_or_else(|| no_branch(name))
+    }
+
+    /// The person as a commit header states them, `Name <mail>`.
+    pub fn person(&self) -> Result<String> {
+        self.repo.identity()?.ok_or_else(|| {
+            Refusal::new(Token::NoIdentity, "git does not know who you are, and a landing is committed by you")
+                .show("git var GIT_COMMITTER_IDENT")
+                .next("git config --global user.name '…' && git config --global user.email '…'")
+                .into()
+        })
+    }
+
+    /// Refuses where a worker calls: landing and judging are not its business.
+    pub fn refuse_in_worker(&self, verb: &str) -> Result<()> {
+        let inside = self.env.get("SKEIN_WORKER").is_some() || crate::host::below_supervisor();
+        if !inside {
+            return Ok(());
+        }
+        Err(Refusal::new(Token::InWorker, format!("`{verb}` was called from inside a worker"))
+            .show("env | grep SKEIN_WORKER")
+            .next("commit in your own worktree and end; the person who dispatched you imports it")
+            .into())
+    }
+}
+
+fn no_branch(name: &RefName) -> Failure {
+    Refusal::new(Token::NotABranch, format!("there is no local branch {}", name.short()))
+        .show(format!("git rev-parse --verify {name}"))
+        .next("give a branch that exists; git branch lists them")
+        .into()
+}

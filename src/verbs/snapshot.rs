@@ -1,0 +1,177 @@
+//! Snapshots: the whole working tree of a worker as a commit on `wip/<ulid>`. Snapshots chain, and every
+//! commit that the worker's `HEAD` was ever at is a parent, so that nothing a snapshot saw is ever lost.
+
+use crate::domain::Change;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::domain::WorkerId;
+use crate::plumbing::Admin;
+use crate::plumbing::Birth;
+use crate::plumbing::Capture;
+use crate::plumbing::Edit;
+use crate::plumbing::Excludes;
+use crate::plumbing::Limits;
+use crate::state::Draft;
+use crate::state::head_ref;
+use crate::state::record_commit;
+use crate::state::wip_ref;
+use crate::verbs::session::Session;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+
+/// Where a worker's refs stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    pub head: Option<Oid>,
+    pub wip: Option<Oid>,
+}
+
+/// What a look at a worktree found.
+#[derive(Debug)]
+pub struct Seen {
+    pub head: Oid,
+    /// The tree of everything in the working tree that is tracked or not ignored.
+    pub tree: Oid,
+    /// What differs between `HEAD` and the working tree.
+    pub leftovers: Vec<Change>,
+    /// Paths that could not be taken in, with the reason.
+    pub skipped: Vec<String>,
+    pub kept: Kept,
+}
+
+/// A capture of the worktree `admin` of worker `id`.
+pub fn capture<'r>(session: &'r Session<'_>, id: WorkerId, admin: &Admin) -> Result<Capture<'r>> {
+    let home = session.env.get("HOME");
+    let person = session.config.path("core.excludesfile", home).or_else(|| {
+        let config = session.env.get("XDG_CONFIG_HOME").map(std::path::PathBuf::from);
+        config.or_else(|| home.map(|h| std::path::Path::new(h).join(".config"))).map(|c| c.join("git/ignore"))
+    });
+    let shared = session.repo.dirs.common.join("info/exclude");
+    let excludes = Excludes { files: person.into_iter().chain([shared]).collect() };
+    let birth = session.local.birth_index(id);
+    let birth = if birth.is_file() { Birth::read(&birth, &session.repo.objects)? } else { Birth::none() };
+    Ok(Capture::new(&session.repo.objects, admin.path.clone(), birth, excludes, Limits::default()))
+}
+
+/// Looks at the worktree and keeps what it sees: `head` moves to its `HEAD`, and where the working tree or
+/// the history of `HEAD` is not yet in the newest snapshot, a new one is made.
+pub fn take(
+    session: &Session<'_>,
+    id: WorkerId,
+    base: Oid,
+    admin: &Admin,
+    capture: &mut Capture<'_>,
+    kept: Kept,
+) -> Result<Seen> {
+    let repo = &session.repo;
+    let head = repo.head_of(admin)?.unwrap_or(base);
+    let captured = capture.tree(repo.objects.tree_of(head)?)?;
+    let mut seen = Seen {
+        head,
+        tree: captured.tree,
+        leftovers: captured.changes,
+        skipped: captured.skipped.iter().map(|(path, why)| format!("{} ({why:?})", path.to_str_lossy())).collect(),
+        kept,
+    };
+    let lost = strays(session, admin, head, kept)?;
+    let stale = match kept.wip {
+        Some(wip) => repo.objects.tree_of(wip)? != seen.tree,
+        None => !seen.leftovers.is_empty(),
+    };
+    if session.dry {
+        return Ok(seen);
+    }
+    let mut draft = Draft::new(repo);
+    let mut moved = false;
+    if stale || !lost.is_empty() {
+        let parents: Vec<Oid> = [head].into_iter().chain(kept.wip).chain(lost).collect();
+        let at = session.clock.now_secs();
+        let wip = record_commit(repo, seen.tree, parents, at, &format!("snapshot of {id}"))?;
+        draft = draft.put(Edit { name: wip_ref(id)?, old: kept.wip, new: Some(wip) });
+        seen.kept.wip = Some(wip);
+        moved = true;
+    }
+    if kept.head != Some(head) {
+        repo.make_durable(&repo.needed_objects(base, head)?)?;
+        draft = draft.put(Edit { name: head_ref(id)?, old: kept.head, new: Some(head) });
+        seen.kept.head = Some(head);
+        moved = true;
+    }
+    if moved {
+        draft.publish()?;
+    }
+    Ok(seen)
+}
+
+/// Commits that `HEAD` has left behind and that no earlier snapshot keeps.
+fn strays(session: &Session<'_>, admin: &Admin, head: Oid, kept: Kept) -> Result<Vec<Oid>> {
+    let objects = &session.repo.objects;
+    let mut known: HashSet<Oid> = [head].into_iter().chain(kept.head).collect();
+    let mut next = kept.wip;
+    while let Some(wip) = next {
+        let parents = objects.commit(wip)?.parents;
+        known.extend(parents.iter().copied());
+        // A snapshot's parents: its HEAD, the snapshot before it, strays.
+        next = parents.get(1).copied().filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
+    }
+    let mut lost: Vec<Oid> =
+        session.repo.heads_ever(admin)?.into_iter().filter(|h| !known.contains(h) && objects.exists(*h)).collect();
+    if let Some(before) = kept.head.filter(|b| *b != head && !lost.contains(b)) {
+        lost.push(before);
+    }
+    // What HEAD still contains is kept by HEAD.
+    let mut strays = Vec::new();
+    for oid in lost {
+        if !objects.is_ancestor(oid, head)? {
+            strays.push(oid);
+        }
+    }
+    Ok(strays)
+}
+
+/// Whether work that an earlier snapshot saw is in neither the tip nor the working tree: committed work
+/// that `HEAD` no longer contains, or changes that are back at the base's content.
+pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> {
+    let objects = &session.repo.objects;
+    let base_tree = objects.tree_of(base)?;
+    let head_tree = objects.tree_of(seen.head)?;
+    let gone = |change: &Change| -> Result<bool> {
+        let path = change.path.as_bstr();
+        Ok(objects.entry_at(seen.tree, path)? == change.old && objects.entry_at(head_tree, path)? == change.old)
+    };
+    let mut next = seen.kept.wip;
+    while let Some(wip) = next {
+        let commit = objects.commit(wip)?;
+        for (at, parent) in commit.parents.iter().enumerate() {
+            if at == 1 && objects.commit(*parent)?.subject().starts_with(b"snapshot of") {
+                continue;
+            }
+            if objects.is_ancestor(*parent, seen.head)? {
+                continue;
+            }
+            let changes = objects.diff_trees(base_tree, objects.tree_of(*parent)?)?;
+            if any(&changes, gone)? {
+                return Ok(true);
+            }
+        }
+        let changes = objects.diff_trees(base_tree, commit.tree)?;
+        let tracked = changes.iter().filter(|c| c.old.is_some()).cloned().collect::<Vec<_>>();
+        let all_gone = !changes.is_empty() && !any(&changes, |c| gone(c).map(|g| !g))?;
+        if all_gone || any(&tracked, gone)? {
+            return Ok(true);
+        }
+        next = commit.parents.get(1).copied().filter(|p| {
+            objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of"))
+        });
+    }
+    Ok(false)
+}
+
+fn any(changes: &[Change], test: impl Fn(&Change) -> Result<bool>) -> Result<bool> {
+    for change in changes {
+        if test(change)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
