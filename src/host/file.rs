@@ -1,0 +1,274 @@
+//! Files that survive a power cut: whole or not at all, and on the disk before the call returns. Each
+//! durable step first crosses the failpoint `file`, so that a sweep can strike between any two of them.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::fault;
+use std::ffi::OsStr;
+use std::fs;
+use std::fs::File;
+use std::fs::Permissions;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// How often a removal is tried again when something was written into the tree meanwhile.
+const REMOVALS: u32 = 3;
+
+/// What an error on a path means: a refusal when the disk is full or may not be written, else a fault.
+/// `doing` is followed by the path: "writing".
+pub fn failure(doing: &str, path: &Path, error: io::Error) -> Failure {
+    let what = format!("{doing} {}", path.display());
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Refusal::new(Token::NoSpace, format!("no space is left for {what}"))
+                .show(format!("df -h {}", quoted(nearest(path).as_os_str())))
+                .next("free some space there and run the command again")
+                .into()
+        }
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            Refusal::new(Token::ReadOnly, format!("not allowed: {what} ({error})"))
+                .show(format!("ls -ld {}", quoted(nearest(path).as_os_str())))
+                .next("give this user access to it and run the command again")
+                .into()
+        }
+        _ => Failure::fault(what, error),
+    }
+}
+
+/// Puts `bytes` at `path` in one step. The permissions of a file there are kept, a symlink there is
+/// replaced, not followed. After a failure `path` holds the old bytes or the new, never a mixture.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let dir = parent(path);
+    write_beside(path, dir, bytes).map_err(|e| failure("writing", path, e))?;
+    sync_dir(dir)
+}
+
+fn write_beside(path: &Path, dir: &Path, bytes: &[u8]) -> io::Result<()> {
+    fault::file()?;
+    let mut temp = tempfile::Builder::new()
+        .prefix(".skein-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(dir)?;
+    if let Ok(old) = fs::symlink_metadata(path)
+        && old.is_file()
+    {
+        temp.as_file().set_permissions(old.permissions())?;
+    }
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    fault::file()?;
+    temp.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Brings a file that was written elsewhere onto the disk.
+pub fn sync_file(path: &Path) -> Result<()> {
+    fault::file()
+        .and_then(|()| File::open(path))
+        .and_then(|file| file.sync_all())
+        .map_err(|e| failure("syncing", path, e))
+}
+
+/// Brings the names in a directory onto the disk.
+pub fn sync_dir(path: &Path) -> Result<()> {
+    let synced = fault::file().and_then(|()| File::open(path)).and_then(|dir| dir.sync_all());
+    match synced {
+        // Some network file systems cannot sync a directory and say so; they do it at every change.
+        Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(()),
+        other => other.map_err(|e| failure("syncing", path, e)),
+    }
+}
+
+/// Syncs every directory from `from` up to and including `up_to`, which must hold it.
+pub fn sync_tree_dirs(from: &Path, up_to: &Path) -> Result<()> {
+    if !from.starts_with(up_to) {
+        return Err(Failure::fault(
+            format!("syncing {}", from.display()),
+            "it is not in the tree to be synced",
+        ));
+    }
+    for dir in from.ancestors() {
+        sync_dir(dir)?;
+        if dir == up_to {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a directory and those above it that are missing, each on the disk before the next.
+pub fn make_dir(path: &Path) -> Result<()> {
+    let failed = |e| failure("making the directory", path, e);
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        match fault::file().and_then(|()| fs::create_dir(dir)) {
+            Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(failed(e)),
+            _ => sync_dir(parent(dir))?,
+        }
+    }
+    if path.is_dir() { Ok(()) } else { Err(failed(ErrorKind::NotADirectory.into())) }
+}
+
+/// The bytes of a file, or `None` where there is no file.
+pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fault::file().and_then(|()| fs::read(path)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if is_missing(&e) => Ok(None),
+        Err(e) => Err(failure("reading", path, e)),
+    }
+}
+
+/// Removes a file or a symlink; a missing one is fine.
+pub fn remove_optional(path: &Path) -> Result<()> {
+    match fault::file().and_then(|()| fs::remove_file(path)) {
+        Ok(()) => sync_dir(parent(path)),
+        Err(e) if is_missing(&e) => Ok(()),
+        Err(e) => Err(failure("removing", path, e)),
+    }
+}
+
+/// Removes whatever is at `path` with all that it holds. Symlinks are removed, never followed; a missing
+/// path is fine.
+pub fn remove_tree(path: &Path) -> Result<()> {
+    let removed = fault::file()
+        .and_then(|()| fs::symlink_metadata(path))
+        .and_then(|found| if found.is_dir() { remove_dir(path) } else { fs::remove_file(path) });
+    match removed {
+        Ok(()) => sync_dir(parent(path)),
+        Err(e) if is_missing(&e) => Ok(()),
+        Err(e) => Err(failure("removing", path, e)),
+    }
+}
+
+fn remove_dir(path: &Path) -> io::Result<()> {
+    for _ in 1..REMOVALS {
+        match fs::remove_dir_all(path) {
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
+            other => return other,
+        }
+    }
+    fs::remove_dir_all(path)
+}
+
+/// A word as a shell would take it.
+pub(super) fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path itself or the first one above it that can be seen, so that the shown command has an answer.
+fn nearest(path: &Path) -> &Path {
+    path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+    use std::os::unix::fs::symlink;
+
+    fn names(dir: &Path) -> Vec<String> {
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn replaces_and_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
+        assert_eq!(read_optional(&path).unwrap(), None);
+        assert_eq!(read_optional(&path.join("below")).unwrap(), None);
+        replace(&path, b"one").unwrap();
+        assert_eq!(read_optional(&path.join("below a file")).unwrap(), None);
+        replace(&path, b"two").unwrap();
+        assert_eq!(read_optional(&path).unwrap().unwrap(), b"two");
+        assert_eq!(names(dir.path()), ["record"]);
+        sync_file(&path).unwrap();
+        assert!(sync_file(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn replacing_keeps_the_mode_and_replaces_a_symlink() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("tool"), dir.path().join("link"));
+        replace(&path, b"old").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o600, 0o600);
+        fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o751);
+        symlink(&path, &link).unwrap();
+        replace(&link, b"own").unwrap();
+        assert_eq!(read_optional(&path).unwrap().unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+    }
+
+    #[test]
+    fn makes_and_syncs_directories() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("a/b/c");
+        make_dir(&deep).unwrap();
+        make_dir(&deep).unwrap();
+        assert!(deep.is_dir());
+        sync_tree_dirs(&deep, dir.path()).unwrap();
+        assert!(sync_tree_dirs(dir.path(), &deep).is_err());
+        replace(&deep.join("file"), b"").unwrap();
+        assert!(matches!(make_dir(&deep.join("file")), Err(Failure::Fault(_))));
+        assert!(make_dir(&deep.join("file/below")).is_err());
+    }
+
+    #[test]
+    fn removing_follows_no_symlink() {
+        let dir = tempfile::tempdir().unwrap();
+        let (kept, tree) = (dir.path().join("kept"), dir.path().join("tree"));
+        make_dir(&kept).unwrap();
+        replace(&kept.join("file"), b"here").unwrap();
+        make_dir(&tree.join("sub")).unwrap();
+        symlink(&kept, tree.join("sub/link")).unwrap();
+        remove_tree(&tree).unwrap();
+        remove_tree(&tree).unwrap();
+        symlink(&kept, &tree).unwrap();
+        remove_tree(&tree).unwrap();
+        assert_eq!(names(dir.path()), ["kept"]);
+        assert!(kept.join("file").exists());
+        remove_tree(&kept.join("file")).unwrap();
+        remove_optional(&kept.join("file")).unwrap();
+        assert!(names(&kept).is_empty());
+    }
+
+    #[test]
+    fn full_and_forbidden_disks_are_recognised() {
+        let path = Path::new("/tmp/no such place/it's");
+        let refused = |errno: Errno| match failure("writing", path, errno.into()) {
+            Failure::Refusal(refusal) => *refusal,
+            Failure::Fault(fault) => panic!("{fault:?}"),
+        };
+        let full = refused(Errno::NOSPC);
+        assert_eq!((full.token, full.show.as_str()), (Token::NoSpace, "df -h /tmp"));
+        assert!(full.says.contains("writing /tmp/no such place/it's"));
+        assert_eq!(refused(Errno::DQUOT).token, Token::NoSpace);
+        let denied = refused(Errno::ROFS);
+        assert_eq!((denied.token, denied.show.as_str()), (Token::ReadOnly, "ls -ld /tmp"));
+        assert_eq!(refused(Errno::ACCESS).token, Token::ReadOnly);
+        assert!(matches!(failure("writing", path, Errno::IO.into()), Failure::Fault(_)));
+        assert_eq!(quoted(path.as_os_str()), r"'/tmp/no such place/it'\''s'");
+    }
+}
