@@ -1,6 +1,7 @@
 //! The world outside git: environment, clock, files, locks, child processes, watches. Knows no policy.
 
 mod clock;
+mod ending;
 mod env;
 mod file;
 mod launch;
@@ -8,6 +9,8 @@ mod lock;
 mod output;
 mod process;
 mod space;
+mod spec;
+mod supervised;
 mod survivors;
 
 pub use clock::Clock;
@@ -30,6 +33,13 @@ pub use process::Ended;
 pub use process::Run;
 pub use process::run_to_end;
 pub use space::free_bytes;
+pub use spec::Cause;
+pub use spec::Control;
+pub use spec::End;
+pub use spec::Event;
+pub use spec::Spec;
+pub use spec::Stream;
+pub use supervised::Supervised;
 pub use survivors::Signal;
 pub use survivors::alive;
 pub use survivors::boot_id;
