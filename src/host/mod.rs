@@ -12,6 +12,7 @@ mod space;
 mod spec;
 mod supervised;
 mod survivors;
+mod watch;
 
 pub use clock::Clock;
 pub use env::Env;
@@ -47,3 +48,4 @@ pub use survivors::kill_group;
 pub use survivors::signal;
 pub use survivors::start_time;
 pub use survivors::survivors_in;
+pub use watch::Watch;
