@@ -16,11 +16,16 @@ mod armed {
     pub fn file() -> std::io::Result<()> {
         Ok(())
     }
+
+    pub fn for_supervisor(env: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        env
+    }
 }
 
 #[cfg(feature = "faults")]
 #[expect(clippy::disallowed_methods, reason = "test builds only: the fault plan comes from the test's environment")]
 mod armed {
+    use std::ffi::OsString;
     use std::io;
     use std::sync::LazyLock;
     use std::sync::atomic::AtomicU64;
@@ -80,6 +85,12 @@ mod armed {
     pub fn file() -> io::Result<()> {
         cross("file", "file")
     }
+
+    /// The fault plan is for one process: the supervisor has its own, in `SKEIN_SUPERVISOR_FAULT`.
+    pub fn for_supervisor(env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+        let kept = env.into_iter().filter(|(k, _)| k != "SKEIN_FAULT");
+        kept.map(|(k, v)| (if k == "SKEIN_SUPERVISOR_FAULT" { "SKEIN_FAULT".into() } else { k }, v)).collect()
+    }
 }
 
 /// A named place between two durable steps.
@@ -90,3 +101,6 @@ pub use armed::git;
 
 /// Before every durable file operation.
 pub use armed::file;
+
+/// The environment that a supervisor is given.
+pub use armed::for_supervisor;

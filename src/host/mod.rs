@@ -1,5 +1,6 @@
 //! The world outside git: environment, clock, files, locks, child processes, watches. Knows no policy.
 
+mod ancestry;
 mod clock;
 mod ending;
 mod env;
@@ -8,12 +9,14 @@ mod launch;
 mod lock;
 mod output;
 mod process;
+mod program;
 mod space;
 mod spec;
 mod supervised;
 mod survivors;
 mod watch;
 
+pub use ancestry::below_process_with;
 pub use clock::Clock;
 pub use env::Env;
 pub use file::failure;
@@ -33,6 +36,8 @@ pub use lock::is_held;
 pub use process::Ended;
 pub use process::Run;
 pub use process::run_to_end;
+pub use program::find_program;
+pub use program::wait_until;
 pub use space::free_bytes;
 pub use spec::Cause;
 pub use spec::Control;

@@ -29,12 +29,18 @@ const PERSON: &[&str] = &[
 ];
 
 /// The variables that bind a process to one repository; no child of ours may inherit them.
-pub const LOCAL_ENV: &[&str] = &[
+const LOCAL_ENV: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
     "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE",
     "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR", "GIT_QUARANTINE_PATH", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE",
 ];
+
+/// Whether `key` binds a process to one repository or carries configuration for one call.
+pub fn is_local_env(key: &OsStr) -> bool {
+    let key = key.to_string_lossy();
+    LOCAL_ENV.contains(&key.as_ref()) || key.starts_with("GIT_CONFIG_KEY_") || key.starts_with("GIT_CONFIG_VALUE_")
+}
 
 /// Set for every call.
 const FIXED: &[(&str, &str)] = &[

@@ -14,7 +14,7 @@ mod worktree;
 
 pub use config::Config;
 pub use git::Git;
-pub use git::LOCAL_ENV;
+pub use git::is_local_env;
 pub use merge::Merged;
 pub use merge::Merger;
 pub use merge::Renames;

@@ -1,6 +1,7 @@
 //! A repository: where it is, its objects, and the git that acts on it.
 
 use crate::domain::Oid;
+use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -121,6 +122,15 @@ impl Repo {
         found.stdout.lines().map(|l| l.to_str_lossy().parse()).collect()
     }
 
+    /// How `branch` stands to its upstream, as git says it: `origin/main: ahead 1, behind 2`.
+    pub fn upstream(&self, branch: &RefName) -> Result<Option<String>> {
+        let format = "--format=%(upstream:short)%00%(upstream:track,nobracket)";
+        let said = self.git.expect(&self.call(&["for-each-ref", format, branch.as_str()]).reads())?.text();
+        let (name, track) = said.split_once('\0').unwrap_or_default();
+        let track = if track.is_empty() { "up to date" } else { track };
+        Ok((!name.is_empty()).then(|| format!("{name}: {track}")))
+    }
+
     /// The version that git itself states, such as `2.47.3`.
     pub fn git_version(&self) -> Result<String> {
         let said = self.git.expect(&Call::new(["version"]))?.text();
@@ -140,7 +150,7 @@ impl Repo {
     }
 
     /// Makes the refs `names` durable, which git left written.
-    pub fn make_refs_durable<'n>(&self, names: impl IntoIterator<Item = &'n crate::domain::RefName>) -> Result<()> {
+    pub fn make_refs_durable<'n>(&self, names: impl IntoIterator<Item = &'n RefName>) -> Result<()> {
         if self.reftable {
             return crate::plumbing::durable::file_system(&self.dirs.common);
         }

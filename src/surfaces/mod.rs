@@ -1,2 +1,8 @@
-//! stub
-pub fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
+//! What people and programs see: the command line and its rendering.
+
+mod cli;
+mod demo;
+mod present;
+mod style;
+
+pub use cli::main;

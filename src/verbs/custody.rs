@@ -32,7 +32,7 @@ pub fn liveness(session: &Session<'_>, worker: &Worker) -> Liveness {
         return Liveness::Unknown;
     }
     let locks = [session.local.alive(worker.id), session.local.making(worker.id)];
-    if locks.iter().any(|l| crate::host::is_held(l)) {
+    if locks.iter().any(|l| crate::host::is_held(l).unwrap_or(false)) {
         return Liveness::Live;
     }
     // A missing file proves nothing: the folder is disposable.

@@ -13,8 +13,8 @@ use crate::host::Ended;
 use crate::host::Lock;
 use crate::host::Run;
 use crate::plumbing::Admin;
-use crate::plumbing::LOCAL_ENV;
 use crate::plumbing::Untracked;
+use crate::plumbing::is_local_env;
 use crate::state::Draft;
 use crate::state::Evidence;
 use crate::state::LaneEntry;
@@ -72,11 +72,8 @@ pub fn run(
 
 /// The person's environment without what binds git to a repository.
 pub fn child_env(session: &Session<'_>) -> Vec<(OsString, OsString)> {
-    let local = |key: &std::ffi::OsStr| {
-        let key = key.to_string_lossy();
-        LOCAL_ENV.contains(&key.as_ref()) || key.starts_with("GIT_CONFIG_KEY_") || key.starts_with("GIT_CONFIG_VALUE_")
-    };
-    session.env.iter().filter(|(k, _)| !local(k)).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    let free = session.env.iter().filter(|(k, _)| !is_local_env(k));
+    free.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }
 
 /// `command` with `{paths}` replaced by the changed paths that still exist, quoted for the shell.

@@ -22,6 +22,7 @@ use crate::verbs::init;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::session::Session;
+use crate::verbs::steps::Step;
 use serde::Serialize;
 
 /// What `land` and `import --into` are asked for.
@@ -118,7 +119,7 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
     Some(Resolved { source, worker_onto: None, gates: Vec::new(), leftovers: Vec::new(), undeclared: Vec::new(), skipped: Vec::new() })
 }
 
-fn attempts(session: &Session<'_>, found: &Resolved, onto: &RefName, request: &Request) -> Result<Landed> {
+pub fn attempts(session: &Session<'_>, found: &Resolved, onto: &RefName, request: &Request) -> Result<Landed> {
     let clone = session.clone_id().unwrap_or_default().to_owned();
     let gates: Vec<String> = found.gates.iter().chain(&request.gates).cloned().collect();
     let mut left = request.retries;
@@ -193,6 +194,21 @@ fn already(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName)
         }
     }
     Ok(None)
+}
+
+/// The same as a step that is already done.
+pub fn already_landed(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName) -> Result<Option<Step>> {
+    let done = already(session, view, found, onto)?;
+    Ok(done.map(|(op, at)| Step {
+        name: String::new(),
+        op,
+        onto: onto.clone(),
+        old: at.old,
+        new: at.new,
+        state: "integrated",
+        already: true,
+        gates: Vec::new(),
+    }))
 }
 
 struct LandedAt {

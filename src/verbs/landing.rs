@@ -20,7 +20,6 @@ use crate::state::Landing;
 use crate::state::LaneEntry;
 use crate::state::LaneRecord;
 use crate::state::VERSION;
-use crate::state::View;
 use crate::state::append;
 use crate::state::encode_line;
 use crate::state::landed_notes_ref;
@@ -230,9 +229,4 @@ fn journal(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, en
 pub fn changes(session: &Session<'_>, landing: &Landing) -> Result<Vec<Change>> {
     let (old, new) = trees(session, landing)?;
     session.repo.objects.diff_trees(old, new)
-}
-
-/// The lane and the notes as they stand before a landing, for a verb that wants to know.
-pub fn landed_already(view: &View, landing: &Landing) -> bool {
-    view.branches.get(&landing.onto) == Some(&landing.new)
 }

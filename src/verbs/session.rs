@@ -20,6 +20,9 @@ use sha2::Digest;
 use std::path::Path;
 use std::time::Duration;
 
+/// The hidden verb that every supervisor is started with.
+pub const SUPERVISE: &str = "__supervise";
+
 /// How long a verb waits for another one of ours to let go of a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(120);
 
@@ -147,7 +150,7 @@ impl<'s> Session<'s> {
 
     /// Refuses where a worker calls: landing and judging are not its business.
     pub fn refuse_in_worker(&self, verb: &str) -> Result<()> {
-        let inside = self.env.get("SKEIN_WORKER").is_some() || crate::host::below_supervisor();
+        let inside = self.env.get("SKEIN_WORKER").is_some() || crate::host::below_process_with(SUPERVISE);
         if !inside {
             return Ok(());
         }

@@ -1,0 +1,49 @@
+//! The command line: parse, call one verb, show what it returned.
+
+mod args;
+mod run;
+
+use crate::domain::Exit;
+use crate::domain::Failure;
+use crate::host::Env;
+use crate::surfaces::present::Page;
+use args::Cli;
+use clap::CommandFactory;
+use clap::Parser;
+use std::process::ExitCode;
+
+pub use run::run_line;
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let env = match Env::capture() {
+        Ok(env) => env,
+        Err(failure) => return ended(&failed(&failure)),
+    };
+    if let Some(code) = run::hidden(&env) {
+        return code;
+    }
+    match Cli::try_parse() {
+        Ok(cli) => ended(&run::run(&env, &cli)),
+        Err(error) => {
+            let usage = error.use_stderr();
+            error.print().ok();
+            ExitCode::from(if usage { Exit::Usage.code() } else { Exit::Done.code() })
+        }
+    }
+}
+
+fn failed(failure: &Failure) -> Page {
+    let page = Page::failure("git-skein", failure, false);
+    page.print();
+    page
+}
+
+fn ended(page: &Page) -> ExitCode {
+    ExitCode::from(page.exit.code())
+}
+
+/// The declarations of the command line, for man pages and help.
+pub fn command() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,276 @@
+//! From parsed arguments to a verb and from its outcome to a page.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::host::Env;
+use crate::surfaces::cli::args;
+use crate::surfaces::cli::args::Cli;
+use crate::surfaces::cli::args::Verb;
+use crate::surfaces::demo;
+use crate::surfaces::present::Page;
+use crate::verbs;
+use crate::verbs::dispatch::Dispatched;
+use crate::verbs::land::Request;
+use crate::verbs::session::Session;
+use crate::verbs::show::Part;
+use clap::Parser;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The two verbs that only this program gives itself. `None`: it is not one of them.
+pub fn hidden(env: &Env) -> Option<ExitCode> {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let verb = argv.get(1)?.to_str()?;
+    let quiet = |line: &str| anstream::eprintln!("{line}");
+    let code = |done: Result<()>| match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            Page::failure(verb, &failure, false).print();
+            ExitCode::from(failure.exit().code())
+        }
+    };
+    match verb {
+        verbs::supervise::LAUNCH => {
+            let parent = argv.get(2)?.to_str()?.parse().ok()?;
+            let failure = crate::host::launch(parent, argv.get(4..)?);
+            Page::failure(verb, &failure, false).print();
+            Some(ExitCode::from(127))
+        }
+        verbs::session::SUPERVISE => {
+            let id = argv.get(2)?.to_str()?.parse().ok()?;
+            let life = Session::open(env, env.cwd(), &quiet).and_then(|s| verbs::supervise::run(&s, id));
+            Some(code(life))
+        }
+        _ => None,
+    }
+}
+
+/// Runs one command line given as words, for the demo. Prints as the program would.
+pub fn run_line(env: &Env, words: &[&str]) -> Page {
+    match Cli::try_parse_from(words) {
+        Ok(cli) => run(env, &cli),
+        Err(error) => Page::failure("usage", &Failure::fault("parsing a command line", error), false),
+    }
+}
+
+/// Runs the verb and prints its page.
+pub fn run(env: &Env, cli: &Cli) -> Page {
+    settle(cli);
+    let tell = |line: &str| {
+        if !cli.quiet {
+            anstream::eprintln!("{}", crate::surfaces::style::safe(line));
+        }
+    };
+    let name = name(&cli.verb);
+    let page = match verb(env, cli, &tell) {
+        Ok(page) => page,
+        Err(failure) => Page::failure(name, &failure, cli.json),
+    };
+    page.print();
+    page
+}
+
+fn settle(cli: &Cli) {
+    let choice = match cli.color {
+        args::When::Auto => anstream::ColorChoice::Auto,
+        args::When::Always => anstream::ColorChoice::Always,
+        args::When::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+    if cli.verbose > 0 {
+        let level = if cli.verbose > 1 { tracing::Level::TRACE } else { tracing::Level::DEBUG };
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(std::io::stderr)
+            .without_time()
+            .with_target(false)
+            .try_init()
+            .ok();
+    }
+}
+
+fn name(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Init => "init",
+        Verb::Dispatch(_) => "dispatch",
+        Verb::Status { .. } => "status",
+        Verb::Show(_) => "show",
+        Verb::Wait { .. } => "wait",
+        Verb::Stop { .. } => "stop",
+        Verb::Import { .. } => "import",
+        Verb::Candidate(_) => "candidate",
+        Verb::Land { .. } => "land",
+        Verb::Landed { .. } => "landed",
+        Verb::Log { .. } => "log",
+        Verb::Demo { .. } => "demo",
+        Verb::Man { .. } => "man",
+        Verb::Help { .. } => "help",
+    }
+}
+
+fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
+    match &cli.verb {
+        Verb::Demo { keep } => return demo::run(env, *keep),
+        Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref()),
+        Verb::Help { topic } => return Ok(Page::help(topic.as_deref())),
+        _ => {}
+    }
+    let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
+    let mut session = Session::open(env, &cwd, tell)?;
+    let json = cli.json;
+    match &cli.verb {
+        Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
+        Verb::Dispatch(args) => dispatch(&mut session, args, json),
+        Verb::Status { watch } => status(&session, *watch, json),
+        Verb::Show(args) => Ok(Page::show(&verbs::show::run(&session, &args.worker, part(args))?, json)),
+        Verb::Wait { workers, any, timeout } => {
+            Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
+        }
+        Verb::Stop { worker } => Ok(Page::stopped(&verbs::wait::stop(&mut session, worker)?, json)),
+        Verb::Import { worker, into, take, dry_run } => {
+            let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
+            Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
+        }
+        Verb::Candidate(step) => candidate(&mut session, step, json),
+        Verb::Land { names, target, take, retries, dry_run } => {
+            let request = request(target.onto.as_deref(), &target.gates, take)?;
+            let request = Request { retries: *retries, dry_run: *dry_run, ..request };
+            land(&mut session, names, &request, json)
+        }
+        Verb::Landed { name, base, onto, explain } => {
+            let asked = verbs::landed::Request {
+                name: name.clone(),
+                base: base.clone(),
+                onto: onto.as_deref().map(RefName::branch).transpose()?,
+            };
+            Ok(Page::landed(&verbs::landed::run(&session, &asked)?, *explain, json))
+        }
+        Verb::Log { most } => Ok(Page::log(&verbs::log::run(&session, *most)?, json)),
+        Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None)),
+    }
+}
+
+fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Request> {
+    Ok(Request {
+        onto: onto.map(RefName::branch).transpose()?,
+        gates: gates.to_vec(),
+        retries: 3,
+        dry_run: false,
+        shape: verbs::candidate::Shape { squash: take.squash, exact: take.exact },
+        take: verbs::freeze::Take {
+            uncommitted: take.uncommitted,
+            any_outcome: take.any_outcome,
+            allow_empty: take.allow_empty,
+        },
+    })
+}
+
+fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, json: bool) -> Result<Page> {
+    let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
+    let request = verbs::dispatch::Request {
+        task: task(args)?,
+        base: args.base.clone(),
+        name: args.name.clone(),
+        paths: args.paths.clone(),
+        onto: args.onto.clone(),
+        checks: args.checks.clone(),
+        limits: verbs::dispatch::limits(seconds(args.timeout), seconds(args.silence), args.done_pattern.clone()),
+        argv: args.argv.clone(),
+    };
+    let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
+    if !args.wait {
+        return Ok(Page::dispatch(&dispatched, json));
+    }
+    if !json {
+        Page::dispatch(&dispatched, false).print();
+    }
+    let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
+    Ok(Page::wait("dispatch", &waited, json))
+}
+
+fn task(args: &args::Dispatch) -> Result<String> {
+    let Some(file) = &args.file else { return Ok(args.task.clone().unwrap_or_default()) };
+    let read = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    read.map_err(|e| {
+        Refusal::new(Token::NoTask, format!("the task cannot be read from {}: {e}", file.display()))
+            .show(format!("file '{}'", file.display()))
+            .next("give a text file, or the task as an argument")
+            .into()
+    })
+}
+
+fn status(session: &Session<'_>, watch: bool, json: bool) -> Result<Page> {
+    loop {
+        let page = Page::status(&verbs::status::run(session)?, json);
+        if !watch {
+            return Ok(page);
+        }
+        // Clear and home, as a terminal does it; a pipe gets one picture after another.
+        if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+            anstream::print!("\x1b[2J\x1b[H");
+        }
+        page.print();
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn part(args: &args::Show) -> Part {
+    match args {
+        args::Show { diff: true, .. } => Part::Diff,
+        args::Show { brief: true, .. } => Part::Brief,
+        args::Show { events: true, .. } => Part::Events,
+        args::Show { log: true, .. } => Part::Log,
+        _ => Part::Card,
+    }
+}
+
+/// Several names are several landings: each stands or is refused by itself, and the gravest exit code counts.
+fn land(session: &mut Session<'_>, names: &[String], request: &Request, json: bool) -> Result<Page> {
+    let names = match names {
+        [] => vec![verbs::land::only_ready(session)?],
+        names => names.to_vec(),
+    };
+    let mut results = Vec::new();
+    for name in &names {
+        results.push((name.clone(), verbs::land::run(session, name, request)));
+    }
+    if let [(_, _)] = results.as_slice()
+        && let Some((_, one)) = results.pop()
+    {
+        return Ok(Page::land(&one?, json));
+    }
+    Ok(Page::land_many(&results, json))
+}
+
+fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> Result<Page> {
+    let nothing = args::Take::default();
+    let ask = |target: &args::Target, take: &args::Take| request(target.onto.as_deref(), &target.gates, take);
+    let step = match step {
+        args::Candidate::Create { name, target, take, supersede } => {
+            verbs::steps::create(session, name, *supersede, &ask(target, take)?)
+        }
+        args::Candidate::Admit { name, target } => verbs::steps::admit(session, name, &ask(target, &nothing)?),
+        args::Candidate::Integrate { name, target } => {
+            verbs::steps::integrate(session, name, &ask(target, &nothing)?)
+        }
+    };
+    Ok(Page::step(&step?, json))
+}
+
+/// Where man looks for a person's own pages.
+pub fn man_dir(env: &Env) -> PathBuf {
+    let data = env.get("XDG_DATA_HOME").map(PathBuf::from);
+    let home = || env.get("HOME").map_or_else(PathBuf::new, PathBuf::from).join(".local/share");
+    data.unwrap_or_else(home).join("man/man1")
+}

@@ -1,0 +1,251 @@
+//! `dispatch`: one task becomes a worker in its own detached worktree, forked from a named base.
+
+use crate::domain::Globs;
+use crate::domain::Handle;
+use crate::domain::Oid;
+use crate::domain::Outcome;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::domain::mask;
+use crate::host::Lock;
+use crate::plumbing::Admin;
+use crate::plumbing::Edit;
+use crate::plumbing::Moved;
+use crate::state::Draft;
+use crate::state::Limits;
+use crate::state::VERSION;
+use crate::state::View;
+use crate::state::WorkerRecord;
+use crate::state::birth;
+use crate::state::head_ref;
+use crate::state::lock_reason;
+use crate::state::next_record;
+use crate::verbs::init;
+use crate::verbs::outside::Outside;
+use crate::verbs::reclaim;
+use crate::verbs::session::Session;
+use crate::verbs::supervise;
+use crate::verbs::supervise::Job;
+use serde::Serialize;
+use std::path::Path;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub task: String,
+    pub base: Option<String>,
+    pub name: Option<String>,
+    pub paths: Vec<String>,
+    pub onto: Option<String>,
+    pub checks: Vec<String>,
+    pub limits: Limits,
+    /// Empty: the built-in scripted agent.
+    pub argv: Vec<String>,
+}
+
+/// A worker that runs.
+#[derive(Debug, Serialize)]
+pub struct Dispatched {
+    pub worker: WorkerId,
+    pub handle: Handle,
+    pub base: Oid,
+    pub base_name: String,
+    pub onto: RefName,
+    /// Commits of the target branch that the base does not have, and the other way round.
+    pub behind: usize,
+    pub ahead: usize,
+    /// The target's own distance to its upstream, as git says it.
+    pub upstream: Option<String>,
+    /// Uncommitted files of the main checkout, which the worker does not see.
+    pub left_out: Vec<String>,
+    pub worktree: PathBuf,
+    pub jail: &'static str,
+}
+
+pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
+    session.refuse_in_worker("dispatch")?;
+    let wish = check(session, request)?;
+    let view = init::ensure(session)?;
+    reclaim::dead_workers(session, &view)?;
+    let view = session.view()?;
+    let onto = match &request.onto {
+        Some(name) => RefName::branch(name)?,
+        None => session.trunk(&view)?,
+    };
+    let target = session.branch_tip(&view, &onto)?;
+    let (base, base_name) = base(session, request, &onto, target)?;
+    let outside = Outside::look(session)?;
+    let (record, admin) = make(session, &view, request, wish, base, &base_name, &onto, &outside)?;
+    let objects = &session.repo.objects;
+    Ok(Dispatched {
+        worker: record.worker,
+        handle: record.handle,
+        base,
+        base_name,
+        behind: objects.between(base, target)?.len(),
+        ahead: objects.between(target, base)?.len(),
+        upstream: session.repo.upstream(&onto)?,
+        onto,
+        left_out: outside.dirty_files(),
+        worktree: admin.path,
+        jail: "none",
+    })
+}
+
+/// What can be refused before anything is written.
+fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
+    if request.task.trim().is_empty() {
+        return Err(Refusal::new(Token::NoTask, "the task is empty")
+            .show("git skein dispatch -h")
+            .next("say what is to be done, or give a file with -F")
+            .into());
+    }
+    Globs::new(request.paths.iter().map(String::as_str))?;
+    supervise::done_pattern(&request.limits)?;
+    if let Some(program) = request.argv.first() {
+        crate::host::find_program(session.env, program)?;
+    }
+    match &request.name {
+        Some(name) => Handle::new(name),
+        None => Ok(Handle::from_task(&request.task)),
+    }
+}
+
+fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -> Result<(Oid, String)> {
+    let Some(rev) = &request.base else { return Ok((target, onto.short().to_owned())) };
+    if let Some(oid) = session.repo.resolve_commit(rev)? {
+        return Ok((oid, rev.clone()));
+    }
+    let refusal = match session.repo.resolve_any(rev)? {
+        Some(oid) => Refusal::new(Token::BadBase, format!("{rev:?} is not a commit")).oid("it is", oid),
+        None => Refusal::new(Token::BadBase, format!("{rev:?} names nothing here")),
+    };
+    Err(refusal
+        .show(format!("git rev-parse --verify '{rev}^{{commit}}'"))
+        .next("give a commit, a branch or a tag that exists")
+        .into())
+}
+
+#[expect(clippy::too_many_arguments, reason = "the facts of one birth")]
+fn make(
+    session: &Session<'_>,
+    view: &View,
+    request: &Request,
+    wish: Handle,
+    base: Oid,
+    base_name: &str,
+    onto: &RefName,
+    outside: &Outside,
+) -> Result<(WorkerRecord, Admin)> {
+    let id = session.new_worker_id();
+    crate::host::make_dir(&session.local.worker(id))?;
+    let making = Lock::try_acquire(&session.local.making(id))?;
+    let handle = wish.unique(|h| view.handle_taken(h));
+    let path = place(session, &handle)?;
+    let brief = mask(&request.task);
+    let record = WorkerRecord {
+        v: VERSION,
+        worker: id,
+        clone: session.clone_id().unwrap_or_default().to_owned(),
+        handle,
+        task: brief.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned(),
+        outcome: Outcome::Active,
+        reason: None,
+        base,
+        base_name: base_name.to_owned(),
+        onto: onto.clone(),
+        paths: request.paths.clone(),
+        checks: request.checks.clone(),
+        agent: request.argv.iter().map(|a| mask(a)).collect(),
+        limits: request.limits.clone(),
+        created: session.clock.now_secs(),
+        ended: None,
+        exit: None,
+        tip: None,
+        snapshot: None,
+        flags: Vec::new(),
+        outside: Vec::new(),
+        deltas: 0,
+    };
+    // Record first, world second: a crash leaves something that can be ended.
+    let born = Draft::new(&session.repo)
+        .put(birth(&session.repo, &record, &brief)?)
+        .put(Edit::create(head_ref(id)?, base))
+        .publish()?;
+    if born != Moved::Done {
+        return Err(crate::domain::Failure::fault("recording the worker", "its refs exist already"));
+    }
+    crate::fault::point("dispatch: worker recorded");
+    let admin = stand(session, id, base, &path)?;
+    let record = mark_ready(session, record)?;
+    let job = Job::new(request, id, &admin.path);
+    crate::host::replace(&session.local.worker(id).join("outside.json"), &outside.to_bytes()?)?;
+    supervise::start(session, &job)?;
+    drop(making);
+    Ok((record, admin))
+}
+
+/// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
+fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
+    let main = session.repo.worktrees()?.into_iter().next().map(|w| w.path).unwrap_or_default();
+    let dir = match session.config.path("skein.worktreedir", session.env.get("HOME")) {
+        Some(dir) => main.join(dir),
+        None => {
+            let mut name = main.file_name().unwrap_or_default().to_owned();
+            name.push(".skein");
+            main.with_file_name(name)
+        }
+    };
+    let path = dir.join(handle.as_str());
+    let inside = |tree: &Path| path.starts_with(tree) && !session.repo.dirs.bare;
+    if inside(&main) {
+        return Err(Refusal::new(Token::WorktreeInside, "skein.worktreeDir lies inside the working tree, where git clean deletes it")
+            .lines([path.display().to_string()])
+            .show("git config --get skein.worktreeDir")
+            .next("point it outside, such as ../<repository>.skein")
+            .into());
+    }
+    if std::fs::symlink_metadata(&path).is_ok() {
+        return Err(Refusal::new(Token::WorktreeExists, "the folder for the worktree exists already")
+            .lines([path.display().to_string()])
+            .show("git worktree list")
+            .next("choose another --name, or move the folder away")
+            .into());
+    }
+    Ok(path)
+}
+
+/// The worktree: registered under the tool's lock, filled outside it, and checked.
+fn stand(session: &Session<'_>, id: WorkerId, base: Oid, path: &Path) -> Result<Admin> {
+    if let Some(parent) = path.parent() {
+        crate::host::make_dir(parent)?;
+    }
+    let admin = {
+        let _making = session.lock_worktrees()?;
+        session.repo.register_worktree(path, base, &lock_reason(id))?
+    };
+    crate::fault::point("dispatch: worktree registered");
+    session.repo.check_out(&admin)?;
+    crate::fault::point("dispatch: worktree filled");
+    if session.repo.head_of(&admin)? != Some(base) {
+        return Err(crate::domain::Failure::fault("making the worktree", "its HEAD is not the base"));
+    }
+    std::fs::copy(admin.dir.join("index"), session.local.birth_index(id))
+        .map_err(|e| crate::host::failure("noting the index of", &admin.path, e))?;
+    Ok(admin)
+}
+
+/// From here on the worktree may be used: its tip is known.
+fn mark_ready(session: &Session<'_>, record: WorkerRecord) -> Result<WorkerRecord> {
+    let view = session.view()?;
+    let worker = view.worker(&record.worker.to_string())?;
+    let record = WorkerRecord { tip: Some(record.base), ..record };
+    let edit = next_record(&session.repo, worker, &record, record.created)?;
+    match Draft::new(&session.repo).put(edit).publish()? {
+        Moved::Done => Ok(record),
+        Moved::Lost(_) => Err(crate::domain::Failure::fault("recording the worker", "its record moved meanwhile")),
+    }
+}

@@ -1,0 +1,73 @@
+//! The end of a run on the worker's record.
+
+use crate::domain::End;
+use crate::domain::Failure;
+use crate::domain::Flag;
+use crate::domain::Outcome;
+use crate::domain::Result;
+use crate::domain::Work;
+use crate::domain::WorkerId;
+use crate::domain::conclude;
+use crate::plumbing::Moved;
+use crate::state::Draft;
+use crate::state::WorkerRecord;
+use crate::state::next_record;
+use crate::verbs::session::Session;
+use crate::verbs::snapshot;
+use crate::verbs::snapshot::Seen;
+
+/// Writes how the run of worker `id` ended. A record that is closed already stays as it is.
+pub fn close(
+    session: &Session<'_>,
+    id: WorkerId,
+    end: &End,
+    seen: &Seen,
+    exit: Option<i32>,
+    mut flags: Vec<Flag>,
+    outside: Vec<String>,
+) -> Result<Outcome> {
+    let objects = &session.repo.objects;
+    for _ in 0..10 {
+        let view = session.view()?;
+        let worker = view.worker(&id.to_string())?;
+        if worker.record.outcome != Outcome::Active {
+            return Ok(worker.record.outcome);
+        }
+        let base = worker.record.base;
+        let rebased = !objects.is_ancestor(base, seen.head)?;
+        let commits = if rebased { 1 } else { objects.between(base, seen.head)?.len() };
+        let work = Work {
+            commits,
+            uncommitted: seen.tree != objects.tree_of(seen.head)?,
+            discarded: snapshot::discarded(session, base, seen)?,
+            outside: !outside.is_empty() && session.config.get("skein.outside") != Some("warn"),
+        };
+        let marks = [
+            (Flag::Uncommitted, work.uncommitted),
+            (Flag::SelfDiscarded, work.discarded),
+            (Flag::OutsideChanged, !outside.is_empty()),
+        ];
+        flags.extend(marks.into_iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
+        flags.sort_unstable();
+        flags.dedup();
+        let (outcome, reason) = conclude(end, work);
+        let at = session.clock.now_secs();
+        let record = WorkerRecord {
+            outcome,
+            reason,
+            ended: Some(at),
+            exit,
+            tip: Some(seen.head),
+            snapshot: seen.kept.wip,
+            flags: flags.clone(),
+            outside: outside.clone(),
+            ..worker.record.clone()
+        };
+        let edit = next_record(&session.repo, worker, &record, at)?;
+        if Draft::new(&session.repo).put(edit).publish()? == Moved::Done {
+            crate::fault::point("finish: outcome recorded");
+            return Ok(outcome);
+        }
+    }
+    Err(Failure::fault("recording the end of the run", "the record kept moving"))
+}

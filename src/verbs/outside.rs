@@ -1,0 +1,103 @@
+//! Without a jail a worker can write anywhere. What matters most is compared before and after its run: the
+//! main checkout, the shared configuration and hooks, and commits on branches in the worker's own name.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::domain::WorkerId;
+use crate::plumbing::Admin;
+use crate::plumbing::Untracked;
+use crate::verbs::custody;
+use crate::verbs::session::Session;
+use bstr::ByteSlice;
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The main checkout and what all worktrees share, at one moment.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outside {
+    /// Paths that differ from the commit there, with state, size and time of change.
+    dirty: BTreeMap<String, String>,
+    config: String,
+    hooks: BTreeMap<String, String>,
+    branches: BTreeMap<String, Oid>,
+}
+
+impl Outside {
+    pub fn look(session: &Session<'_>) -> Result<Outside> {
+        let common = &session.repo.dirs.common;
+        let mut outside = Outside { config: digest(&common.join("config")), ..Outside::default() };
+        for entry in std::fs::read_dir(common.join("hooks")).into_iter().flatten().flatten() {
+            outside.hooks.insert(entry.file_name().to_string_lossy().into_owned(), digest(&entry.path()));
+        }
+        for (name, oid) in session.view()?.branches {
+            outside.branches.insert(name.to_string(), oid);
+        }
+        let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path.exists());
+        if let Some(main) = main {
+            let admin = Admin { dir: common.clone(), path: main.path.clone() };
+            for dirty in session.repo.status(&admin, Untracked::List)? {
+                let at = main.path.join(std::ffi::OsStr::from_bytes(&dirty.path));
+                let mark = format!("{} {}", dirty.state, stamp(&at));
+                outside.dirty.insert(dirty.path.to_str_lossy().into_owned(), mark);
+            }
+        }
+        Ok(outside)
+    }
+
+    /// Files of the main checkout that are not committed there.
+    pub fn dirty_files(&self) -> Vec<String> {
+        self.dirty.keys().cloned().collect()
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|e| Failure::fault("noting the main checkout", e))
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Option<Outside> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// What a worker must not have done, between `self` and `after`.
+    pub fn changed(&self, session: &Session<'_>, after: &Outside, worker: WorkerId) -> Result<Vec<String>> {
+        let mut found: Vec<String> =
+            after.dirty.iter().filter(|(path, mark)| self.dirty.get(*path) != Some(mark)).map(|(path, _)| path.clone()).collect();
+        if self.config != after.config {
+            found.push("the repository's config".to_owned());
+        }
+        for name in self.hooks.keys().chain(after.hooks.keys()).collect::<std::collections::BTreeSet<_>>() {
+            if self.hooks.get(name) != after.hooks.get(name) {
+                found.push(format!("hook {name}"));
+            }
+        }
+        for (name, new) in &after.branches {
+            let old = self.branches.get(name);
+            if old.is_some_and(|o| o != new) && own_commit(session, *new, worker)? {
+                found.push(format!("branch {name} moved to its commit {}", new.short()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A landing is committed by the person; only a worker commits in its own name.
+fn own_commit(session: &Session<'_>, oid: Oid, worker: WorkerId) -> Result<bool> {
+    Ok(session.repo.objects.commit(oid)?.committer.contains_str(custody::mail(worker)))
+}
+
+fn digest(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    sha2::Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn stamp(path: &Path) -> String {
+    match std::fs::symlink_metadata(path) {
+        Ok(m) => format!("{} {}.{:09}", m.len(), m.mtime(), m.mtime_nsec()),
+        Err(_) => "gone".to_owned(),
+    }
+}

@@ -1,0 +1,172 @@
+//! `show`: the card of one worker. Facts and the change set, never the transcript unless asked.
+
+use crate::domain::Mode;
+use crate::domain::Result;
+use crate::plumbing::Kind;
+use crate::state::Ledger;
+use crate::state::Worker;
+use crate::verbs::session::Session;
+use crate::verbs::status;
+use crate::verbs::status::Row;
+use bstr::ByteSlice;
+use serde::Serialize;
+use similar::TextDiff;
+
+/// What to show of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    #[default]
+    Card,
+    Diff,
+    Brief,
+    Events,
+    Log,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Shown {
+    Card(Box<Card>),
+    Text(String),
+    Events(Vec<Event>),
+}
+
+#[derive(Debug, Serialize)]
+pub struct Card {
+    #[serde(flatten)]
+    pub row: Row,
+    pub agent: Vec<String>,
+    pub paths: Vec<String>,
+    pub checks: Vec<String>,
+    pub exit: Option<i32>,
+    pub outside: Vec<String>,
+    pub jail: &'static str,
+    pub changes: Vec<ChangeLine>,
+}
+
+/// One changed path: git's letter and the path.
+#[derive(Debug, Serialize)]
+pub struct ChangeLine {
+    pub state: char,
+    pub path: String,
+}
+
+/// One transition of the record.
+#[derive(Debug, Serialize)]
+pub struct Event {
+    pub at: i64,
+    pub what: String,
+}
+
+pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
+    let view = session.view()?;
+    let worker = view.worker(name)?;
+    match part {
+        Part::Card => {
+            let ledger = Ledger::load(&session.repo, &view, None)?;
+            let row = status::row(session, &view, &ledger, &session.repo.worktrees()?, worker)?;
+            card(session, worker, row).map(|c| Shown::Card(Box::new(c)))
+        }
+        Part::Brief => worker.brief(&session.repo).map(Shown::Text),
+        Part::Log => {
+            let bytes = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
+            Ok(Shown::Text(bytes.to_str_lossy().into_owned()))
+        }
+        Part::Events => events(session, worker).map(Shown::Events),
+        Part::Diff => diff(session, worker).map(Shown::Text),
+    }
+}
+
+/// Base and the newest tree known: the snapshot if it was taken on the kept `HEAD`, else that `HEAD`.
+fn trees(session: &Session<'_>, worker: &Worker) -> Result<(crate::domain::Oid, crate::domain::Oid)> {
+    let objects = &session.repo.objects;
+    let head = worker.head.or(worker.record.tip).unwrap_or(worker.record.base);
+    let base = objects.tree_of(worker.record.base)?;
+    if let Some(wip) = worker.wip {
+        let snapshot = objects.commit(wip)?;
+        if snapshot.parents.first() == Some(&head) {
+            return Ok((base, snapshot.tree));
+        }
+    }
+    Ok((base, objects.tree_of(head)?))
+}
+
+fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
+    let (base, now) = trees(session, worker)?;
+    let changes = session.repo.objects.diff_trees(base, now)?;
+    let line = |c: crate::domain::Change| ChangeLine {
+        state: match (c.old, c.new) {
+            (None, _) => 'A',
+            (_, None) => 'D',
+            (Some((a, _)), Some((b, _))) if a != b && (a == Mode::Link || b == Mode::Link) => 'T',
+            _ => 'M',
+        },
+        path: c.path.to_str_lossy().into_owned(),
+    };
+    let record = &worker.record;
+    Ok(Card {
+        row,
+        agent: record.agent.clone(),
+        paths: record.paths.clone(),
+        checks: record.checks.clone(),
+        exit: record.exit,
+        outside: record.outside.clone(),
+        jail: "none",
+        changes: changes.into_iter().map(line).collect(),
+    })
+}
+
+fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
+    let objects = &session.repo.objects;
+    let mut found = Vec::new();
+    let mut next = Some(worker.at);
+    while let Some(oid) = next.filter(|o| *o != worker.record.base) {
+        let commit = objects.commit(oid)?;
+        let seconds = commit.committer.split_str(" ").rev().nth(1).and_then(|s| s.to_str().ok()?.parse().ok());
+        found.push(Event { at: seconds.unwrap_or(0), what: commit.subject().to_str_lossy().into_owned() });
+        next = commit.parents.first().copied();
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// The change set as a unified diff, for reading; landing never goes through patch text.
+fn diff(session: &Session<'_>, worker: &Worker) -> Result<String> {
+    let (base, now) = trees(session, worker)?;
+    let objects = &session.repo.objects;
+    let text = |side: Option<(Mode, crate::domain::Oid)>| -> Result<Vec<u8>> {
+        match side {
+            Some((Mode::Gitlink, oid)) => Ok(format!("submodule {oid}\n").into_bytes()),
+            Some((_, oid)) => match objects.try_read(oid)? {
+                Some((Kind::Blob, bytes)) => Ok(bytes),
+                _ => Ok(b"(missing)\n".to_vec()),
+            },
+            None => Ok(Vec::new()),
+        }
+    };
+    let mut out = String::new();
+    for change in objects.diff_trees(base, now)? {
+        let path = change.path.to_str_lossy();
+        let name = |side: Option<(Mode, _)>, letter| match side {
+            Some(_) => format!("{letter}/{path}"),
+            None => "/dev/null".to_owned(),
+        };
+        out.push_str(&format!("diff --git a/{path} b/{path}\n"));
+        match (change.old.map(|s| s.0), change.new.map(|s| s.0)) {
+            (Some(a), Some(b)) if a != b => out.push_str(&format!("old mode {a}\nnew mode {b}\n")),
+            (None, Some(b)) => out.push_str(&format!("new file mode {b}\n")),
+            (Some(a), None) => out.push_str(&format!("deleted file mode {a}\n")),
+            _ => {}
+        }
+        let (old, new) = (text(change.old)?, text(change.new)?);
+        if old.contains(&0) || new.contains(&0) {
+            out.push_str(&format!("Binary files {} and {} differ\n", name(change.old, 'a'), name(change.new, 'b')));
+            continue;
+        }
+        let (old, new) = (old.to_str_lossy().into_owned(), new.to_str_lossy().into_owned());
+        let diff = TextDiff::from_lines(&old, &new);
+        let body = diff.unified_diff().context_radius(3).header(&name(change.old, 'a'), &name(change.new, 'b')).to_string();
+        out.push_str(&body);
+    }
+    Ok(out)
+}

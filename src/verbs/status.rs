@@ -1,0 +1,139 @@
+//! `status`: every worker with outcome, liveness and what to do next. Derived on each look, stored nowhere.
+
+use crate::domain::Flag;
+use crate::domain::Handle;
+use crate::domain::Liveness;
+use crate::domain::Oid;
+use crate::domain::Outcome;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::domain::WorkerId;
+use crate::plumbing::Worktree;
+use crate::state::Ledger;
+use crate::state::View;
+use crate::state::Worker;
+use crate::verbs::custody;
+use crate::verbs::session::Session;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// All workers, by birth.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub workers: Vec<Row>,
+    /// Records that this version cannot read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Unreadable {
+    pub worker: WorkerId,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    pub worker: WorkerId,
+    pub handle: Handle,
+    pub task: String,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    pub liveness: Liveness,
+    pub flags: Vec<Flag>,
+    pub base: Oid,
+    pub base_name: String,
+    pub onto: RefName,
+    /// Commits that the target has gained since the base.
+    pub behind: usize,
+    pub head: Oid,
+    pub commits: usize,
+    /// Files changed, uncommitted ones included as far as a snapshot saw them.
+    pub files: usize,
+    pub snapshot: Option<Oid>,
+    pub created: i64,
+    pub ended: Option<i64>,
+    /// Seconds since its birth.
+    pub age: i64,
+    pub worktree: Option<PathBuf>,
+    pub deltas: u32,
+    /// The commit its newest delta landed as, by the lane.
+    pub landed: Option<Oid>,
+    /// The command that comes next.
+    pub next: String,
+}
+
+pub fn run(session: &Session<'_>) -> Result<Status> {
+    let view = session.view()?;
+    let worktrees = if view.workers.is_empty() { Vec::new() } else { session.repo.worktrees()? };
+    let ledger = Ledger::load(&session.repo, &view, None)?;
+    let rows = view.workers.iter().map(|w| row(session, &view, &ledger, &worktrees, w));
+    Ok(Status {
+        workers: rows.collect::<Result<Vec<Row>>>()?,
+        unreadable: view.unreadable.iter().map(|(worker, why)| Unreadable { worker: *worker, why: why.clone() }).collect(),
+    })
+}
+
+/// One worker's row.
+pub fn row(
+    session: &Session<'_>,
+    view: &View,
+    ledger: &Ledger,
+    worktrees: &[Worktree],
+    worker: &Worker,
+) -> Result<Row> {
+    let objects = &session.repo.objects;
+    let record = &worker.record;
+    let head = worker.head.or(record.tip).unwrap_or(record.base);
+    let shown = match worker.wip {
+        // A snapshot counts while it is the newest picture: taken on this very HEAD.
+        Some(wip) => {
+            let snapshot = objects.commit(wip)?;
+            if snapshot.parents.first() == Some(&head) { snapshot.tree } else { objects.tree_of(head)? }
+        }
+        None => objects.tree_of(head)?,
+    };
+    let on_base = objects.is_ancestor(record.base, head)?;
+    let behind = match view.branches.get(&record.onto) {
+        Some(target) => objects.between(record.base, *target)?.len(),
+        None => 0,
+    };
+    let liveness = custody::liveness(session, worker);
+    let landed = ledger.deltas().find(|(_, _, d)| d.worker == worker.id && d.n == record.deltas).map(|(_, l, _)| l.new);
+    let files = objects.diff_trees(objects.tree_of(record.base)?, shown)?.len();
+    Ok(Row {
+        worker: worker.id,
+        handle: record.handle.clone(),
+        task: record.task.clone(),
+        outcome: record.outcome,
+        reason: record.reason.clone(),
+        liveness,
+        flags: record.flags.clone(),
+        base: record.base,
+        base_name: record.base_name.clone(),
+        onto: record.onto.clone(),
+        behind,
+        head,
+        commits: if on_base { objects.between(record.base, head)?.len() } else { 0 },
+        files,
+        snapshot: worker.wip,
+        created: record.created,
+        ended: record.ended,
+        age: session.clock.now_secs() - record.created,
+        worktree: custody::worktree(worktrees, worker.id).map(|w| w.path.clone()),
+        deltas: record.deltas,
+        landed,
+        next: next(record.outcome, liveness, landed.is_some(), files, &record.handle),
+    })
+}
+
+fn next(outcome: Outcome, liveness: Liveness, landed: bool, files: usize, handle: &Handle) -> String {
+    let verb = match (outcome, liveness) {
+        _ if landed => "landed --explain",
+        (Outcome::Active, Liveness::Live) => "wait",
+        (Outcome::Active, _) => "stop",
+        (Outcome::Ready | Outcome::Stopped, _) if files > 0 => "land",
+        (Outcome::NeedsInput, _) if files > 0 => "show --diff",
+        _ => "show --log",
+    };
+    format!("git skein {verb} {handle}")
+}

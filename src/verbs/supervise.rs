@@ -1,0 +1,235 @@
+//! The supervisor: one process per worker that outlives the command that started it. It runs the agent,
+//! keeps snapshots of its tree as it works, and writes how it ended.
+
+use crate::domain::End;
+use crate::domain::Failure;
+use crate::domain::Flag;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::host::Cause;
+use crate::host::Control;
+use crate::host::Lock;
+use crate::host::Spec;
+use crate::host::Supervised;
+use crate::host::Watch;
+use crate::plumbing::Admin;
+use crate::state::Limits;
+use crate::verbs::custody;
+use crate::verbs::dispatch::Request;
+use crate::verbs::finish;
+use crate::verbs::gate;
+use crate::verbs::outside::Outside;
+use crate::verbs::session::SUPERVISE;
+use crate::verbs::session::Session;
+use crate::verbs::snapshot;
+use crate::verbs::snapshot::Kept;
+use crate::verbs::snapshot::Seen;
+use bstr::ByteSlice;
+use serde::Deserialize;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// The hidden verb that turns a process into the agent.
+pub const LAUNCH: &str = "__launch";
+
+/// The built-in agent.
+const SCRIPTED: &str = include_str!("scripted.sh");
+
+/// A change is kept when the tree has been quiet for this long, and at the latest after [`AT_MOST`].
+const QUIET: Duration = Duration::from_millis(200);
+const AT_MOST: Duration = Duration::from_secs(2);
+
+/// How long dispatch waits for the supervisor's first sign of life.
+const START: Duration = Duration::from_secs(20);
+
+/// What the supervisor is told; a local file, so argv stands there as it was given.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Job {
+    pub worker: WorkerId,
+    argv: Vec<String>,
+    brief: String,
+    /// The brief goes to standard input.
+    stdin: bool,
+    worktree: String,
+    limits: Limits,
+}
+
+impl Job {
+    pub fn new(request: &Request, worker: WorkerId, worktree: &Path) -> Job {
+        let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
+        let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
+        let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
+        Job {
+            worker,
+            stdin: !argv.iter().any(named),
+            argv,
+            brief: request.task.clone(),
+            worktree: worktree.to_string_lossy().into_owned(),
+            limits: request.limits.clone(),
+        }
+    }
+
+    fn command(&self, brief_file: &Path) -> Vec<OsString> {
+        let fill = |a: &String| {
+            let filled = a.replace("{brief-file}", &brief_file.to_string_lossy()).replace("{worktree}", &self.worktree);
+            filled.replace("{brief}", &self.brief).into()
+        };
+        self.argv.iter().map(fill).collect()
+    }
+}
+
+pub fn done_pattern(limits: &Limits) -> Result<Option<regex::bytes::Regex>> {
+    let Some(pattern) = &limits.done_pattern else { return Ok(None) };
+    regex::bytes::Regex::new(pattern).map(Some).map_err(|e| {
+        Refusal::new(Token::BadPattern, format!("--done-pattern {pattern:?} is not a regular expression"))
+            .lines(e.to_string().lines().map(ToOwned::to_owned))
+            .show(format!("printf '%s\\n' text | grep -E '{pattern}'"))
+            .next("correct the pattern")
+            .into()
+    })
+}
+
+/// Starts the supervisor of `job` and returns when it has taken over.
+pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
+    let id = job.worker;
+    let spec = serde_json::to_vec(job).map_err(|e| Failure::fault("noting the job", e))?;
+    crate::host::replace(&session.local.spec(id), &spec)?;
+    crate::host::replace(&session.local.brief(id), job.brief.as_bytes())?;
+    let argv = [session.env.exe().as_os_str().to_owned(), SUPERVISE.into(), id.to_string().into()];
+    let env = session.env.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let common = &session.repo.dirs.common;
+    let mut env: Vec<(OsString, OsString)> = crate::fault::for_supervisor(env);
+    env.retain(|(k, _)| !crate::plumbing::is_local_env(k));
+    env.push(("GIT_DIR".into(), common.as_os_str().to_owned()));
+    let words = session.local.worker(id).join("supervisor.log");
+    let pid = crate::host::detach(&argv, common, &env, &words)?;
+    crate::fault::point("dispatch: supervisor started");
+    let alive = session.local.alive(id);
+    let waited = crate::host::wait_until(START, || {
+        alive.exists() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
+    });
+    if waited && alive.exists() {
+        return Ok(());
+    }
+    let said = crate::host::read_optional(&words)?.unwrap_or_default();
+    Err(Failure::fault("starting the supervisor", said.to_str_lossy().trim()))
+}
+
+/// The supervisor's life, from start to end.
+pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
+    crate::host::become_supervisor()?;
+    let spec = crate::host::read_optional(&session.local.spec(id))?.unwrap_or_default();
+    let job: Job = serde_json::from_slice(&spec).map_err(|e| Failure::fault("reading the job", e))?;
+    let _alive = Lock::try_acquire(&session.local.alive(id))?
+        .ok_or_else(|| Failure::fault("supervising", "another supervisor has this worker"))?;
+    crate::host::replace(&session.local.worker(id).join("pid"), format!("{}\n", std::process::id()).as_bytes())?;
+    let admin = custody::standing(session, id)?
+        .ok_or_else(|| Failure::fault("supervising", "the worktree is not there"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::fault("starting the runtime", e))?;
+    runtime.block_on(supervise(session, &job, &admin))
+}
+
+async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()> {
+    let id = job.worker;
+    let view = session.view()?;
+    let worker = view.worker(&id.to_string())?;
+    let base = worker.record.base;
+    let mut kept = Kept { head: worker.head, wip: worker.wip };
+    let mut capture = snapshot::capture(session, id, admin)?;
+    let mut watch = Watch::new(&admin.path)?;
+    let spec = spec(session, job, worker, admin)?;
+    let control = spec.control.clone();
+    let run = Supervised::run(spec, |_| {});
+    let mut run = std::pin::pin!(run);
+    let ended = loop {
+        tokio::select! { biased;
+            ended = &mut run => break ended,
+            () = watch.settled(QUIET, AT_MOST) => {
+                control.touch();
+                // A tree in the middle of a change is looked at again: nothing is lost by one failure.
+                match snapshot::take(session, id, base, admin, &mut capture, kept) {
+                    Ok(seen) => kept = seen.kept,
+                    Err(failure) => session.tell(format!("snapshot: {failure:?}")),
+                }
+            }
+        }
+    };
+    let seen = match snapshot::take(session, id, base, admin, &mut capture, kept) {
+        Ok(seen) => seen,
+        // The worktree may be gone: what was kept is what there is.
+        Err(_) => custody::look(session, session.view()?.worker(&id.to_string())?)?,
+    };
+    crate::fault::point("supervise: last snapshot");
+    close(session, job, ended, &seen)
+}
+
+fn close(session: &Session<'_>, job: &Job, ended: Result<crate::host::End>, seen: &Seen) -> Result<()> {
+    let id = job.worker;
+    let before = crate::host::read_optional(&session.local.worker(id).join("outside.json"))?;
+    let outside = match before.as_deref().and_then(Outside::from_bytes) {
+        Some(before) => before.changed(session, &Outside::look(session)?, id)?,
+        None => Vec::new(),
+    };
+    let (end, exit, flags) = match ended {
+        Ok(ended) => told(ended),
+        Err(failure) => {
+            session.tell(format!("run: {failure:?}"));
+            (End::Exited(127), Some(127), Vec::new())
+        }
+    };
+    finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
+}
+
+fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
+    let end = match ended.cause {
+        Cause::Exited { code } => End::Exited(code),
+        Cause::Signalled { signal } => End::Signalled(signal),
+        Cause::TimedOut => End::TimedOut,
+        Cause::Silent { last_line } => End::Silent(last_line.to_str_lossy().into_owned()),
+        Cause::Done { .. } => End::Done,
+        Cause::Stopped => End::Stopped,
+    };
+    let mut flags = Vec::new();
+    if ended.killed {
+        flags.push(Flag::Killed);
+    }
+    if !ended.survivors.is_empty() {
+        flags.push(Flag::Survivors);
+    }
+    (end, ended.code, flags)
+}
+
+fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
+    let id = job.worker;
+    let brief_file = session.local.brief(id);
+    let mut argv: Vec<OsString> =
+        vec![session.env.exe().as_os_str().to_owned(), LAUNCH.into(), std::process::id().to_string().into(), "--".into()];
+    argv.extend(job.command(&brief_file));
+    let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
+    let handle = &worker.record.handle;
+    spec.env = gate::child_env(session);
+    let own: [(&str, String); 8] = [
+        ("SKEIN_WORKER", id.to_string()),
+        ("SKEIN_HANDLE", handle.to_string()),
+        ("SKEIN_BASE", worker.record.base.to_string()),
+        ("GIT_AUTHOR_NAME", handle.to_string()),
+        ("GIT_AUTHOR_EMAIL", custody::mail(id)),
+        ("GIT_COMMITTER_NAME", handle.to_string()),
+        ("GIT_COMMITTER_EMAIL", custody::mail(id)),
+        ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+    ];
+    spec.env.retain(|(k, _)| !own.iter().any(|(name, _)| k == name));
+    spec.env.extend(own.into_iter().map(|(k, v)| (k.into(), v.into())));
+    spec.env.push(("SKEIN_BRIEF".into(), brief_file.into()));
+    spec.stdin = if job.stdin { job.brief.clone().into_bytes() } else { Vec::new() };
+    spec.timeout = job.limits.timeout.map(Duration::from_secs);
+    spec.silence = job.limits.silence.map(Duration::from_secs);
+    spec.done = done_pattern(&job.limits)?;
+    spec.control = Control::new();
+    Ok(spec)
+}
