@@ -8,6 +8,7 @@ mod mask;
 mod message;
 mod name;
 mod worker;
+mod path;
 
 pub use change::Change;
 pub use change::Entry;
@@ -35,3 +36,9 @@ pub use worker::Liveness;
 pub use worker::Outcome;
 pub use worker::Work;
 pub use worker::conclude;
+pub use path::MAX_PATH;
+pub use path::check_path;
+pub use path::collisions;
+pub use path::is_dot_git;
+pub use path::is_dot_gitmodules;
+pub use path::link_escapes;
