@@ -17,13 +17,18 @@ mod armed {
         Ok(())
     }
 
-    pub fn for_supervisor(env: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    pub fn for_supervisor(
+        env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    ) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
         env
     }
 }
 
 #[cfg(feature = "faults")]
-#[expect(clippy::disallowed_methods, reason = "test builds only: the fault plan comes from the test's environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "test builds only: the fault plan comes from the test's environment"
+)]
 mod armed {
     use std::ffi::OsString;
     use std::io;
@@ -65,7 +70,8 @@ mod armed {
             "EIO" => rustix::io::Errno::IO,
             "EACCES" => rustix::io::Errno::ACCESS,
             _ => {
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+                let _ =
+                    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
                 loop {
                     std::thread::park();
                 }

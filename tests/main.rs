@@ -7,4 +7,6 @@
     reason = "a test fails by panicking, and runs git to look at what the binary did"
 )]
 
+mod support;
+mod walk;
 mod wardens;

@@ -13,9 +13,23 @@ use globset::GlobSetBuilder;
 /// Files that instruct agents, run in CI or hold our policy. A worker that changes one steers what others
 /// run tomorrow; `skein.allow` lets a glob through.
 pub const PROTECTED: &[&str] = &[
-    ".skein/**", "**/AGENTS.md", "**/CLAUDE.md", "**/GEMINI.md", ".claude/**", ".codex/**", ".gemini/**",
-    ".opencode/**", ".cursor/**", ".cursorrules", ".mcp.json", ".github/workflows/**", ".gitlab-ci.yml",
-    ".circleci/**", ".buildkite/**", "Jenkinsfile", ".gitmodules",
+    ".skein/**",
+    "**/AGENTS.md",
+    "**/CLAUDE.md",
+    "**/GEMINI.md",
+    ".claude/**",
+    ".codex/**",
+    ".gemini/**",
+    ".opencode/**",
+    ".cursor/**",
+    ".cursorrules",
+    ".mcp.json",
+    ".github/workflows/**",
+    ".gitlab-ci.yml",
+    ".circleci/**",
+    ".buildkite/**",
+    "Jenkinsfile",
+    ".gitmodules",
 ];
 
 /// A set of path globs: `*` stays within a folder, `**` does not, and a folder stands for all below it.

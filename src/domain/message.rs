@@ -32,7 +32,9 @@ fn ends_in_trailers(lines: &[&[u8]]) -> bool {
     let block = &lines[start + 1..];
     let is_trailer = |l: &&[u8]| {
         l.find_byte(b':').is_some_and(|at| {
-            at > 0 && l[..at].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-') && l.get(at + 1) == Some(&b' ')
+            at > 0
+                && l[..at].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
+                && l.get(at + 1) == Some(&b' ')
         })
     };
     block.first().is_some_and(is_trailer) && block.iter().all(|l| is_trailer(l) || l.starts_with(b" "))

@@ -96,7 +96,11 @@ impl RefName {
     pub fn new(name: impl Into<String>) -> Result<RefName, Failure> {
         let name = name.into();
         let component = |c: &str| {
-            !c.is_empty() && !c.starts_with('.') && !c.ends_with(".lock") && !c.contains("..") && !c.contains("@{")
+            !c.is_empty()
+                && !c.starts_with('.')
+                && !c.ends_with(".lock")
+                && !c.contains("..")
+                && !c.contains("@{")
         };
         let forbidden = |c: char| c.is_ascii_control() || " ~^:?*[\\\x7f".contains(c);
         let fine = name.starts_with("refs/")
@@ -115,7 +119,11 @@ impl RefName {
 
     /// The branch `name` given as `main` or `refs/heads/main`.
     pub fn branch(name: &str) -> Result<RefName, Failure> {
-        if name.starts_with("refs/heads/") { RefName::new(name) } else { RefName::new(format!("refs/heads/{name}")) }
+        if name.starts_with("refs/heads/") {
+            RefName::new(name)
+        } else {
+            RefName::new(format!("refs/heads/{name}"))
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -234,7 +242,9 @@ impl Handle {
         }
         Err(Refusal::new(
             Token::BadName,
-            format!("{name:?} cannot be a handle: lower-case letters, digits and inner hyphens, at most 40 bytes"),
+            format!(
+                "{name:?} cannot be a handle: lower-case letters, digits and inner hyphens, at most 40 bytes"
+            ),
         )
         .show("git check-ref-format --branch <name>")
         .next("choose another --name, such as fix-auth")
@@ -301,7 +311,15 @@ mod tests {
         for good in ["refs/heads/main", "refs/heads/a/b.c", "refs/heads/--output=x", "refs/heads/é"] {
             assert!(RefName::new(good).is_ok(), "{good}");
         }
-        for bad in ["main", "refs/heads/", "refs/heads/a..b", "refs/heads/a.lock", "refs/heads/a b", "refs//x", "refs/x/.a"] {
+        for bad in [
+            "main",
+            "refs/heads/",
+            "refs/heads/a..b",
+            "refs/heads/a.lock",
+            "refs/heads/a b",
+            "refs//x",
+            "refs/x/.a",
+        ] {
             assert!(RefName::new(bad).is_err(), "{bad}");
         }
     }

@@ -116,17 +116,19 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
     let because = |outcome, why: &str| (outcome, Some(why.to_owned()));
     match end {
         _ if work.outside => because(Outcome::Failed, "it changed files outside its worktree"),
-        End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => {
-            because(Outcome::NeedsInput, "uncommitted: it ended without a commit; import takes the working tree")
-        }
+        End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
+            Outcome::NeedsInput,
+            "uncommitted: it ended without a commit; import takes the working tree",
+        ),
         End::Exited(0) => (Outcome::Ready, None),
         End::Done => because(Outcome::Ready, "it said it was done"),
         End::Exited(code) => because(Outcome::Failed, &format!("exit code {code}")),
         End::Signalled(signal) => because(Outcome::Failed, &format!("ended by signal {signal}")),
         End::TimedOut => because(Outcome::Failed, "the time limit passed"),
-        End::Silent(line) => {
-            because(Outcome::NeedsInput, &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()))
-        }
+        End::Silent(line) => because(
+            Outcome::NeedsInput,
+            &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()),
+        ),
         End::Stopped => because(Outcome::Stopped, "stopped by a person"),
         End::SupervisorLost => because(Outcome::Failed, "its supervisor was lost"),
     }

@@ -25,6 +25,9 @@ impl Objects {
 
     /// The commits reachable from `tip` and not from `base`, parents before children.
     pub fn between(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        if base == tip {
+            return Ok(Vec::new());
+        }
         let failed = |e: gix::Error| Failure::fault(format!("listing {base}..{tip}"), e);
         let walk = gix::traverse::commit::topo::Builder::from_iters(&self.odb, [id(tip)], Some([id(base)]))
             .sorting(gix::traverse::commit::topo::Sorting::TopoOrder)
@@ -48,5 +51,22 @@ impl Objects {
             next = self.commit(oid)?.parents.first().copied();
         }
         Ok(line)
+    }
+
+    /// The oldest commit on the first-parent line of `tip` that contains `oid`: where it came in.
+    pub fn entry_point(&self, oid: Oid, tip: Oid) -> Result<Option<Oid>> {
+        let mut holding = HashSet::from([oid]);
+        for commit in self.between(oid, tip)? {
+            if self.commit(commit)?.parents.iter().any(|p| holding.contains(p)) {
+                holding.insert(commit);
+            }
+        }
+        let mut found = None;
+        let mut next = Some(tip);
+        while let Some(commit) = next.filter(|o| holding.contains(o)) {
+            found = Some(commit);
+            next = if commit == oid { None } else { self.commit(commit)?.parents.first().copied() };
+        }
+        Ok(found)
     }
 }

@@ -49,10 +49,13 @@ impl Repo {
         let found = git.run(&call.dir(cwd).as_person().reads())?;
         let lines: Vec<&[u8]> = found.stdout.lines().collect();
         let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
-            return Err(Refusal::new(Token::NotARepository, format!("git finds no repository: {}", found.words()))
-                .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
-                .next("change into a repository, or give one with -C")
-                .into());
+            return Err(Refusal::new(
+                Token::NotARepository,
+                format!("git finds no repository: {}", found.words()),
+            )
+            .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+            .next("change into a repository, or give one with -C")
+            .into());
         };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
         let common = path(common);

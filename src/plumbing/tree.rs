@@ -16,6 +16,8 @@ use gix::diff::tree::recorder::Change as Recorded;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 use gix::objs::tree::EntryMode;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 impl Objects {
     /// Every path that differs between two trees, sorted by path. Trees themselves are not listed.
@@ -106,6 +108,90 @@ impl Objects {
         let mut bytes = Vec::new();
         gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
         self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(into_gix)
+    }
+}
+
+/// What stands at some paths of many trees, told apart by number: two trees have the same number exactly
+/// if they agree at every path. Sub-trees seen before are not read again, so that a walk over a long
+/// history reads little more than its top-level trees.
+#[derive(Debug)]
+pub struct Watch {
+    nodes: Vec<Node>,
+    seen: HashMap<(usize, Oid), u32>,
+    numbers: HashMap<Vec<Option<Spot>>, u32>,
+}
+
+/// One folder of the watched paths.
+#[derive(Debug, Default)]
+struct Node {
+    /// By name: whether a path ends here, and the node of the paths below.
+    names: BTreeMap<BString, (bool, Option<usize>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Spot {
+    Entry(u16, Oid),
+    Below(u32),
+}
+
+impl Watch {
+    pub fn new<'p>(paths: impl IntoIterator<Item = &'p BStr>) -> Watch {
+        let mut nodes = vec![Node::default()];
+        for path in paths {
+            let mut node = 0;
+            let mut names = path.split_str("/").peekable();
+            while let Some(name) = names.next() {
+                let fresh = nodes.len();
+                let (ends, below) = nodes[node].names.entry(name.into()).or_default();
+                if names.peek().is_none() {
+                    *ends = true;
+                    continue;
+                }
+                node = *below.get_or_insert(fresh);
+                if node == fresh {
+                    nodes.push(Node::default());
+                }
+            }
+        }
+        Watch { nodes, seen: HashMap::new(), numbers: HashMap::new() }
+    }
+
+    /// The number of what `tree` has at the watched paths.
+    pub fn look(&mut self, objects: &Objects, tree: Oid) -> Result<u32> {
+        self.look_at(objects, 0, tree)
+    }
+
+    fn look_at(&mut self, objects: &Objects, node: usize, tree: Oid) -> Result<u32> {
+        if let Some(number) = self.seen.get(&(node, tree)) {
+            return Ok(*number);
+        }
+        let bytes = objects.tree(tree)?;
+        let names = &self.nodes[node].names;
+        let mut found = Vec::new();
+        for entry in TreeRefIter::from_bytes(&bytes, objects.hash) {
+            let entry = entry.map_err(|e| Failure::fault(format!("reading tree {tree}"), e))?;
+            if let Some((name, (ends, below))) = names.get_key_value(entry.filename) {
+                found.push((name.clone(), entry.mode, oid_of(entry.oid), *ends, *below));
+            }
+        }
+        let mut spots: HashMap<BString, [Option<Spot>; 2]> = HashMap::new();
+        for (name, mode, oid, ends, below) in found {
+            let entry = Some(Spot::Entry(mode.value(), oid));
+            let inside = match below {
+                Some(below) if mode.is_tree() => Some(Spot::Below(self.look_at(objects, below, oid)?)),
+                Some(_) => entry,
+                None => None,
+            };
+            spots.insert(name, [entry.filter(|_| ends), inside]);
+        }
+        let state: Vec<Option<Spot>> =
+            self.nodes[node].names.keys().flat_map(|n| spots.get(n).copied().unwrap_or_default()).collect();
+        // A number belongs to one folder's names, so the node is part of what it stands for.
+        let state = [vec![Some(Spot::Below(node as u32))], state].concat();
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(state).or_insert(next);
+        self.seen.insert((node, tree), number);
+        Ok(number)
     }
 }
 

@@ -75,8 +75,9 @@ impl Repo {
         self.git.expect(&call)?;
         // git resolves symbolic links in the path it registers.
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        self.admin_of(&real)
-            .ok_or_else(|| Failure::fault(format!("making worktree {}", path.display()), "git did not register it"))
+        self.admin_of(&real).ok_or_else(|| {
+            Failure::fault(format!("making worktree {}", path.display()), "git did not register it")
+        })
     }
 
     /// Fills the worktree with the files of its `HEAD`.
@@ -86,7 +87,8 @@ impl Repo {
 
     /// The commit at the worktree's `HEAD`, read through its administrative folder.
     pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
-        let call = Call::new([git_dir(&admin.dir)]).args(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+        let call =
+            Call::new([git_dir(&admin.dir)]).args(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let found = self.git.run(&call.reads())?;
         if found.ok() { found.text().parse().map(Some) } else { Ok(None) }
     }
@@ -95,7 +97,8 @@ impl Repo {
     pub fn heads_ever(&self, admin: &Admin) -> Result<Vec<Oid>> {
         let call = Call::new([git_dir(&admin.dir)]).args(&["rev-list", "--walk-reflogs", "HEAD", "--"]);
         let found = self.git.run(&call.reads())?;
-        let mut heads: Vec<Oid> = found.stdout.lines().filter_map(|l| l.to_str_lossy().parse().ok()).collect();
+        let mut heads: Vec<Oid> =
+            found.stdout.lines().filter_map(|l| l.to_str_lossy().parse().ok()).collect();
         heads.sort_unstable();
         heads.dedup();
         Ok(heads)
@@ -142,7 +145,8 @@ impl Repo {
     /// The paths at which the index of the worktree differs from tree `tree`.
     pub fn index_differs(&self, admin: &Admin, tree: Oid) -> Result<Vec<BString>> {
         let tree = tree.to_string();
-        let call = in_worktree(admin, &["diff-index", "--cached", "--name-only", "--no-renames", "-z", &tree, "--"]);
+        let call =
+            in_worktree(admin, &["diff-index", "--cached", "--name-only", "--no-renames", "-z", &tree, "--"]);
         Ok(split(&self.git.expect(&call.reads())?.stdout))
     }
 

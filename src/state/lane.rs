@@ -11,8 +11,8 @@ use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::Entry;
 use crate::state::record::LandedDelta;
-use crate::state::record::LaneRecord;
 use crate::state::record::Landing;
+use crate::state::record::LaneRecord;
 use crate::state::record::Read;
 use crate::state::record::encode;
 use crate::state::view::View;
@@ -42,13 +42,26 @@ pub fn append(
     Ok(Edit { name: names::lane(clone)?, old: tip, new: Some(new) })
 }
 
+impl std::fmt::Display for LaneRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&subject(self))
+    }
+}
+
 fn subject(record: &LaneRecord) -> String {
-    let landing = |l: &Landing| format!("{} {}..{}", l.onto.short(), l.old.short(), l.new.short());
+    let landing = |l: &Landing| {
+        let who =
+            l.delta.as_ref().map(|d| format!(" (worker {} delta {})", d.worker, d.n)).unwrap_or_default();
+        format!("{} {}..{}{who}", l.onto.short(), l.old.short(), l.new.short())
+    };
     match &record.entry {
         Entry::Intent(l) => format!("intent: {}", landing(l)),
         Entry::Landing(l) => format!("landing: {}", landing(l)),
         Entry::Abandoned { why } => format!("abandoned: {why}"),
-        Entry::Evidence(e) => format!("evidence: tree {}", e.tree.short()),
+        Entry::Evidence(e) => {
+            let exit = e.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
+            format!("evidence: {exit} on tree {}: {}", e.tree.short(), e.command)
+        }
     }
 }
 

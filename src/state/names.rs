@@ -9,6 +9,9 @@ use crate::domain::WorkerId;
 pub const SHARED: &str = "refs/skein";
 /// Everything that stays in this clone.
 pub const LOCAL: &str = "refs/skein-local";
+/// Plain git that lists what is shared, and what is local.
+pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
+pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 
@@ -83,9 +86,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
-            .or_else(|| {
-                id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate)
-            })
+            .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))
             .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
     }
 }
@@ -101,7 +102,9 @@ mod tests {
         assert_eq!(parse(&wip(id)?), Some(Ours::Wip(id)));
         assert_eq!(parse(&lane("abc")?), Some(Ours::Lane("abc".into())));
         assert_eq!(parse(&format()?), Some(Ours::Format));
-        for stranger in ["refs/skein/worker", "refs/skein/worker/a/b", "refs/skein/x", "refs/skein-local/head"] {
+        for stranger in
+            ["refs/skein/worker", "refs/skein/worker/a/b", "refs/skein/x", "refs/skein-local/head"]
+        {
             assert_eq!(parse(&RefName::new(stranger)?), None, "{stranger}");
         }
         Ok(())

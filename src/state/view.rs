@@ -52,8 +52,7 @@ pub struct View {
 
 impl View {
     pub fn load(repo: &Repo) -> Result<View> {
-        let prefixes =
-            [names::SHARED, names::LOCAL, names::NOTES, "refs/heads", "refs/remotes/origin/HEAD"];
+        let prefixes = [names::SHARED, names::LOCAL, names::NOTES, "refs/heads", "refs/remotes/origin/HEAD"];
         let refs = repo.refs(&prefixes)?;
         let mut view = View::default();
         let (mut records, mut heads, mut wips) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
@@ -106,21 +105,26 @@ impl View {
         match found.as_slice() {
             [one] => Ok(one),
             [] => Err(self.no_such_worker(name)),
-            many => Err(Refusal::new(Token::AmbiguousWorker, format!("{name:?} fits {} workers", many.len()))
-                .lines(many.iter().map(|w| format!("{} {}", w.id, w.record.handle)))
-                .show("git for-each-ref refs/skein/worker")
-                .next("give more of the handle or of the ULID")
-                .into()),
+            many => {
+                Err(Refusal::new(Token::AmbiguousWorker, format!("{name:?} fits {} workers", many.len()))
+                    .lines(many.iter().map(|w| format!("{} {}", w.id, w.record.handle)))
+                    .show("git for-each-ref refs/skein/worker")
+                    .next("give more of the handle or of the ULID")
+                    .into())
+            }
         }
     }
 
     fn no_such_worker(&self, name: &str) -> Failure {
         let lower = name.to_ascii_lowercase();
         if let Some((id, why)) = self.unreadable.iter().find(|(id, _)| id.to_string().starts_with(&lower)) {
-            return Refusal::new(Token::UnknownRecord, format!("the record of worker {id} cannot be read: {why}"))
-                .show(format!("git show refs/skein/worker/{id}:record.json"))
-                .next("use the version of git-skein that wrote it; this one leaves it as it is")
-                .into();
+            return Refusal::new(
+                Token::UnknownRecord,
+                format!("the record of worker {id} cannot be read: {why}"),
+            )
+            .show(format!("git show refs/skein/worker/{id}:record.json"))
+            .next("use the version of git-skein that wrote it; this one leaves it as it is")
+            .into();
         }
         Refusal::new(Token::NoSuchWorker, format!("no worker is called {name:?}"))
             .lines(self.workers.iter().map(|w| w.record.handle.to_string()))
@@ -148,6 +152,11 @@ impl View {
 impl Worker {
     pub fn ref_name(&self) -> Result<RefName> {
         names::worker(self.id)
+    }
+
+    /// Its ref, for a command that a person can type.
+    pub fn ref_text(&self) -> String {
+        self.ref_name().map_or_else(|_| self.id.to_string(), String::from)
     }
 
     pub fn brief(&self, repo: &Repo) -> Result<String> {

@@ -16,7 +16,8 @@ use bstr::BString;
 /// The first record of a worker, with its brief.
 pub fn birth(repo: &Repo, record: &WorkerRecord, brief: &str) -> Result<Edit> {
     let brief = repo.objects.write_blob(brief.as_bytes())?;
-    let edits = [entry(repo, "record.json", &encode(record)?)?, ("brief.md".into(), Some((Mode::File, brief)))];
+    let edits =
+        [entry(repo, "record.json", &encode(record)?)?, ("brief.md".into(), Some((Mode::File, brief)))];
     let tree = repo.objects.edit_tree(repo.objects.empty_tree(), edits)?;
     // The base is kept from the first moment on, whatever happens to the branch it came from.
     let new = record_commit(repo, tree, vec![record.base], record.created, &subject(record))?;

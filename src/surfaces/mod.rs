@@ -4,5 +4,6 @@ mod cli;
 mod demo;
 mod present;
 mod style;
+mod verdict;
 
 pub use cli::main;

@@ -63,6 +63,9 @@ mod tests {
     fn nothing_steers_a_terminal() {
         assert_eq!(safe("a\x1b[8mb\r\u{202e}c\u{9b}\n"), "a\\u{1b}[8mb\\r\\u{202e}c\\u{9b}\n");
         assert_eq!(line("a\nb"), "a b");
-        assert_eq!((span(59), span(3600), count(1, "file"), count(2, "file")), ("59s".into(), "1h".into(), "1 file".into(), "2 files".into()));
+        assert_eq!(
+            (span(59), span(3600), count(1, "file"), count(2, "file")),
+            ("59s".into(), "1h".into(), "1 file".into(), "2 files".into())
+        );
     }
 }

@@ -30,9 +30,15 @@ use bstr::ByteSlice;
 /// What is to land.
 #[derive(Debug, Clone)]
 pub enum Source {
-    Delta { handle: String, delta: Box<DeltaRecord> },
+    Delta {
+        handle: String,
+        delta: Box<DeltaRecord>,
+    },
     /// A person's branch keeps its ancestry: fast-forward or a merge.
-    Branch { name: RefName, tip: Oid },
+    Branch {
+        name: RefName,
+        tip: Oid,
+    },
 }
 
 impl Source {
@@ -65,16 +71,30 @@ pub struct Candidate {
 }
 
 /// Builds the candidate of `source` on `onto` as it is at `old`. Objects are written, nothing names them yet.
-pub fn build(session: &Session<'_>, source: &Source, onto: &RefName, old: Oid, shape: Shape) -> Result<CandidateRecord> {
+pub fn build(
+    session: &Session<'_>,
+    source: &Source,
+    onto: &RefName,
+    old: Oid,
+    shape: Shape,
+) -> Result<CandidateRecord> {
     let person = session.person()?;
     let millis = session.clock.now_millis();
     let at = (millis / 1000) as i64;
     let (tip, old_text) = (source.tip().to_string(), old.to_string());
     let shape_text = format!("{shape:?}");
-    let op = session.op_id(millis, &["land", source.name(), &tip, onto.as_str(), &old_text, &person, &shape_text]);
+    let op =
+        session.op_id(millis, &["land", source.name(), &tip, onto.as_str(), &old_text, &person, &shape_text]);
     let landing = match source {
         Source::Delta { handle, delta } => {
-            let how = How { handle, squash: shape.squash, exact: shape.exact, committer: &person, at, op: op.to_string() };
+            let how = How {
+                handle,
+                squash: shape.squash,
+                exact: shape.exact,
+                committer: &person,
+                at,
+                op: op.to_string(),
+            };
             let replayed = replay::replay(&session.repo, delta, old, &how)?;
             Landing { onto: onto.clone(), old, new: replayed.tip, delta: Some(replayed.delta), branch: None }
         }
@@ -99,12 +119,15 @@ fn merge_branch(
 ) -> Result<Oid> {
     let objects = &session.repo.objects;
     if objects.is_ancestor(tip, old)? {
-        return Err(Refusal::new(Token::Empty, format!("{} already holds all of {}", onto.short(), name.short()))
-            .oid("branch", tip)
-            .oid("target", old)
-            .show(format!("git log --oneline {old}..{tip}"))
-            .next("there is nothing to do")
-            .into());
+        return Err(Refusal::new(
+            Token::Empty,
+            format!("{} already holds all of {}", onto.short(), name.short()),
+        )
+        .oid("branch", tip)
+        .oid("target", old)
+        .show(format!("git log --oneline {old}..{tip}"))
+        .next("there is nothing to do")
+        .into());
     }
     if objects.is_ancestor(old, tip)? {
         return Ok(tip);
@@ -114,12 +137,18 @@ fn merge_branch(
         Some(base) => objects.tree_of(*base)?,
         None => objects.empty_tree(),
     };
-    let merged = Merger::new(objects).trees(base, objects.tree_of(old)?, objects.tree_of(tip)?, Renames::Follow)?;
+    let merged =
+        Merger::new(objects).trees(base, objects.tree_of(old)?, objects.tree_of(tip)?, Renames::Follow)?;
     let tree = match merged {
         Merged::Clean(tree) if bases.len() <= 1 => tree,
         Merged::Clean(_) => return Err(branch_conflict(name, tip, old, Vec::new())),
         Merged::Conflict(paths) => {
-            return Err(branch_conflict(name, tip, old, paths.iter().map(|p| p.to_str_lossy().into_owned()).collect()));
+            return Err(branch_conflict(
+                name,
+                tip,
+                old,
+                paths.iter().map(|p| p.to_str_lossy().into_owned()).collect(),
+            ));
         }
     };
     let line = bstr::BString::from(format!("{person} {at} +0000"));
@@ -175,16 +204,27 @@ pub fn commit_of(session: &Session<'_>, record: &CandidateRecord) -> Result<Oid>
 }
 
 /// The candidates that wait for `source`'s name on `onto`, oldest first.
-pub fn waiting(session: &Session<'_>, view: &View, source: &Source, onto: &RefName) -> Result<Vec<Candidate>> {
+pub fn waiting(
+    session: &Session<'_>,
+    view: &View,
+    source: &Source,
+    onto: &RefName,
+) -> Result<Vec<Candidate>> {
     let same = |landing: &Landing| {
         landing.onto == *onto
             && match source {
-                Source::Delta { delta, .. } => landing.delta.as_ref().is_some_and(|d| d.worker == delta.worker),
+                Source::Delta { delta, .. } => {
+                    landing.delta.as_ref().is_some_and(|d| d.worker == delta.worker)
+                }
                 Source::Branch { name, .. } => landing.branch.as_ref() == Some(name),
             }
     };
     let found = view.candidate_records(&session.repo)?;
-    Ok(found.into_iter().filter(|(_, r)| same(&r.landing)).map(|(at, record)| Candidate { record, at }).collect())
+    Ok(found
+        .into_iter()
+        .filter(|(_, r)| same(&r.landing))
+        .map(|(at, record)| Candidate { record, at })
+        .collect())
 }
 
 /// Drops candidates that are no longer wanted.

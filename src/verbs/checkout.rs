@@ -40,32 +40,41 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
         }
     }
     if found.len() > 1 {
-        return Err(Refusal::new(Token::CheckedOutTwice, format!("{} is checked out more than once", branch.short()))
-            .lines(found.iter().map(|a| a.path.display().to_string()))
-            .show("git worktree list")
-            .next("switch all but one of them to another branch or detach them")
-            .into());
+        return Err(Refusal::new(
+            Token::CheckedOutTwice,
+            format!("{} is checked out more than once", branch.short()),
+        )
+        .lines(found.iter().map(|a| a.path.display().to_string()))
+        .show("git worktree list")
+        .next("switch all but one of them to another branch or detach them")
+        .into());
     }
     Ok(found.pop().filter(|a| a.path.exists()))
 }
 
 fn in_progress(what: &str, branch: &RefName, path: &Path) -> crate::domain::Failure {
-    Refusal::new(Token::OperationInProgress, format!("a {what} is in progress where {} is checked out", branch.short()))
-        .lines([path.display().to_string()])
-        .show(format!("git -C '{}' status", path.display()))
-        .next(format!("finish or abort the {what}, then try again"))
-        .into()
+    Refusal::new(
+        Token::OperationInProgress,
+        format!("a {what} is in progress where {} is checked out", branch.short()),
+    )
+    .lines([path.display().to_string()])
+    .show(format!("git -C '{}' status", path.display()))
+    .next(format!("finish or abort the {what}, then try again"))
+    .into()
 }
 
 /// Refuses if moving the checkout by `changes` would touch anything that is not committed.
 pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
     let lock = admin.dir.join("index.lock");
     if lock.exists() {
-        return Err(Refusal::new(Token::IndexLocked, "another git holds the index of the trunk's checkout, or left its lock")
-            .lines([lock.display().to_string()])
-            .show(format!("fuser -v '{}'", lock.display()))
-            .next("let that git end; if none runs, remove the file and try again")
-            .into());
+        return Err(Refusal::new(
+            Token::IndexLocked,
+            "another git holds the index of the trunk's checkout, or left its lock",
+        )
+        .lines([lock.display().to_string()])
+        .show(format!("fuser -v '{}'", lock.display()))
+        .next("let that git end; if none runs, remove the file and try again")
+        .into());
     }
     let touched: HashSet<&BString> = changes.iter().map(|c| &c.path).collect();
     let dirty = session.repo.status(admin, Untracked::Skip)?;
@@ -75,11 +84,14 @@ pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) 
         .map(|d| d.path.to_str_lossy().into_owned())
         .collect();
     if !overlap.is_empty() {
-        return Err(Refusal::new(Token::DirtyOverlap, "the landing changes files that have uncommitted changes")
-            .lines(overlap)
-            .show(format!("git -C '{}' status", admin.path.display()))
-            .next("commit or put aside those files; all others may stay as they are")
-            .into());
+        return Err(Refusal::new(
+            Token::DirtyOverlap,
+            "the landing changes files that have uncommitted changes",
+        )
+        .lines(overlap)
+        .show(format!("git -C '{}' status", admin.path.display()))
+        .next("commit or put aside those files; all others may stay as they are")
+        .into());
     }
     refuse_in_the_way(session, admin, changes)
 }
@@ -114,7 +126,7 @@ fn refuse_in_the_way(session: &Session<'_>, admin: &Admin, changes: &[Change]) -
 /// Files at `path`, above it or below it in the working tree.
 fn occupied(root: &Path, path: &bstr::BStr, found: &mut Vec<BString>) {
     let os = |bytes: &[u8]| root.join(std::ffi::OsStr::from_bytes(bytes));
-    for (at, _) in path.match_indices("/") {
+    for at in path.find_iter("/") {
         if std::fs::symlink_metadata(os(&path[..at])).is_ok_and(|m| !m.is_dir()) {
             found.push(BString::from(&path[..at]));
         }
@@ -138,7 +150,12 @@ fn files_below(at: &Path, name: BString, found: &mut Vec<BString>) {
 
 /// Whether the index of the checkout already holds what `changes` bring, as after a crash between moving
 /// the tree and moving the branch.
-pub fn already_moved(session: &Session<'_>, admin: &Admin, new_tree: Oid, changes: &[Change]) -> Result<bool> {
+pub fn already_moved(
+    session: &Session<'_>,
+    admin: &Admin,
+    new_tree: Oid,
+    changes: &[Change],
+) -> Result<bool> {
     let differs: HashSet<BString> = session.repo.index_differs(admin, new_tree)?.into_iter().collect();
     Ok(!changes.is_empty() && changes.iter().all(|c| !differs.contains(&c.path)))
 }

@@ -11,6 +11,7 @@ use crate::plumbing::Admin;
 use crate::plumbing::Worktree;
 use crate::state::Worker;
 use crate::state::locked_for;
+use crate::state::wip_ref;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
@@ -45,7 +46,7 @@ pub fn refuse_running(session: &Session<'_>, worker: &Worker) -> Result<()> {
     }
     let handle = &worker.record.handle;
     Err(Refusal::new(Token::StillRunning, format!("{handle} is still running"))
-        .show(format!("git log -1 refs/skein-local/wip/{}", worker.id))
+        .show(format!("git log -1 {}", wip_ref(worker.id)?))
         .next(format!("git skein wait {handle}, or git skein stop {handle}"))
         .into())
 }

@@ -46,6 +46,11 @@ pub struct Request {
     pub argv: Vec<String>,
 }
 
+/// Limits as the person gave them; times in seconds.
+pub fn limits(timeout: Option<u64>, silence: Option<u64>, done_pattern: Option<String>) -> Limits {
+    Limits { timeout, silence, done_pattern }
+}
+
 /// A worker that runs.
 #[derive(Debug, Serialize)]
 pub struct Dispatched {
@@ -202,11 +207,14 @@ fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
     let path = dir.join(handle.as_str());
     let inside = |tree: &Path| path.starts_with(tree) && !session.repo.dirs.bare;
     if inside(&main) {
-        return Err(Refusal::new(Token::WorktreeInside, "skein.worktreeDir lies inside the working tree, where git clean deletes it")
-            .lines([path.display().to_string()])
-            .show("git config --get skein.worktreeDir")
-            .next("point it outside, such as ../<repository>.skein")
-            .into());
+        return Err(Refusal::new(
+            Token::WorktreeInside,
+            "skein.worktreeDir lies inside the working tree, where git clean deletes it",
+        )
+        .lines([path.display().to_string()])
+        .show("git config --get skein.worktreeDir")
+        .next("point it outside, such as ../<repository>.skein")
+        .into());
     }
     if std::fs::symlink_metadata(&path).is_ok() {
         return Err(Refusal::new(Token::WorktreeExists, "the folder for the worktree exists already")
@@ -246,6 +254,8 @@ fn mark_ready(session: &Session<'_>, record: WorkerRecord) -> Result<WorkerRecor
     let edit = next_record(&session.repo, worker, &record, record.created)?;
     match Draft::new(&session.repo).put(edit).publish()? {
         Moved::Done => Ok(record),
-        Moved::Lost(_) => Err(crate::domain::Failure::fault("recording the worker", "its record moved meanwhile")),
+        Moved::Lost(_) => {
+            Err(crate::domain::Failure::fault("recording the worker", "its record moved meanwhile"))
+        }
     }
 }

@@ -21,8 +21,8 @@ use crate::state::VERSION;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::freeze;
-use crate::verbs::session::Session;
 use crate::verbs::custody;
+use crate::verbs::session::Session;
 use bstr::BString;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -74,7 +74,11 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
     let frozen = Frozen {
         undeclared: undeclared.map(|c| text(&c.path)).collect(),
-        leftovers: if uncommitted { Vec::new() } else { seen.leftovers.iter().map(|c| text(&c.path)).collect() },
+        leftovers: if uncommitted {
+            Vec::new()
+        } else {
+            seen.leftovers.iter().map(|c| text(&c.path)).collect()
+        },
         skipped: seen.skipped,
         delta,
     };
@@ -102,10 +106,13 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
 }
 
 fn raced(worker: &Worker) -> Failure {
-    Refusal::new(Token::Busy, format!("the record of {} was written by somebody else just now", worker.record.handle))
-        .show(format!("git log -3 refs/skein/worker/{}", worker.id))
-        .next("do the same again")
-        .into()
+    Refusal::new(
+        Token::Busy,
+        format!("the record of {} was written by somebody else just now", worker.record.handle),
+    )
+    .show(format!("git log -3 {}", worker.ref_text()))
+    .next("do the same again")
+    .into()
 }
 
 fn judge(worker: &Worker, take: Take) -> Result<()> {
@@ -113,11 +120,14 @@ fn judge(worker: &Worker, take: Take) -> Result<()> {
     let record = &worker.record;
     let handle = &record.handle;
     if !record.outside.is_empty() && !take.any_outcome {
-        return Err(Refusal::new(Token::OutsideChanged, format!("while {handle} ran, files outside its worktree changed"))
-            .lines(record.outside.iter().cloned())
-            .show("git status && git reflog -3")
-            .next(format!("look at them; if they are yours: git skein import --any-outcome {handle}"))
-            .into());
+        return Err(Refusal::new(
+            Token::OutsideChanged,
+            format!("while {handle} ran, files outside its worktree changed"),
+        )
+        .lines(record.outside.iter().cloned())
+        .show("git status && git reflog -3")
+        .next(format!("look at them; if they are yours: git skein import --any-outcome {handle}"))
+        .into());
     }
     let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);
     let fine = match record.outcome {
@@ -130,7 +140,7 @@ fn judge(worker: &Worker, take: Take) -> Result<()> {
     }
     let why = record.reason.as_deref().unwrap_or("it has not ended well");
     Err(Refusal::new(Token::NotReady, format!("{handle} is {}: {why}", record.outcome))
-        .show(format!("git show refs/skein/worker/{}:record.json", worker.id))
+        .show(format!("git show {}:record.json", worker.ref_text()))
         .next(format!("git skein show {handle}; to take its work all the same, add --any-outcome"))
         .into())
 }
@@ -152,8 +162,7 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
     }
     let Some(target) = view.branches.get(&worker.record.onto) else { return Ok(()) };
     let own: HashSet<Oid> = objects.between(base, head)?.into_iter().collect();
-    let foreign: Vec<Oid> =
-        objects.between(base, *target)?.into_iter().filter(|o| own.contains(o)).collect();
+    let foreign: Vec<Oid> = objects.between(base, *target)?.into_iter().filter(|o| own.contains(o)).collect();
     let Some(first) = foreign.first() else { return Ok(()) };
     if all_by(session, worker, &foreign)? {
         return Ok(());
@@ -241,11 +250,14 @@ fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Re
     let handle = &worker.record.handle;
     let show = format!("git diff --raw --no-renames {} <its tip>", worker.record.base);
     if !found.is_empty() {
-        return Err(Refusal::new(Token::ForbiddenPath, format!("{handle} changed files that steer agents, CI or policy"))
-            .lines(found)
-            .show(show)
-            .next("if that was the task, allow it: git config --add skein.allow '<glob>'")
-            .into());
+        return Err(Refusal::new(
+            Token::ForbiddenPath,
+            format!("{handle} changed files that steer agents, CI or policy"),
+        )
+        .lines(found)
+        .show(show)
+        .next("if that was the task, allow it: git config --add skein.allow '<glob>'")
+        .into());
     }
     let gitlinks = changes.iter().filter(|c| c.new.is_some_and(|(mode, _)| mode == Mode::Gitlink));
     let gitlinks: Vec<String> = gitlinks.map(|c| text(&c.path)).collect();
@@ -267,7 +279,11 @@ fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Re
         }
     }
     let added = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.as_bstr());
-    bad.extend(collisions(added).into_iter().map(|(a, b)| format!("{} and {}: the same name on some systems", text(&a), text(&b))));
+    bad.extend(
+        collisions(added)
+            .into_iter()
+            .map(|(a, b)| format!("{} and {}: the same name on some systems", text(&a), text(&b))),
+    );
     if bad.is_empty() {
         return Ok(());
     }

@@ -45,7 +45,8 @@ pub fn run(
     let tree = session.repo.objects.tree_of(candidate)?;
     let known = passed(&session.repo, view)?;
     let known = known.get(&tree);
-    let todo: Vec<&String> = commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
+    let todo: Vec<&String> =
+        commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
     if todo.is_empty() {
         return Ok(());
     }
@@ -91,7 +92,14 @@ fn with_paths(command: &str, changes: &[Change]) -> OsString {
     OsString::from_vec(command.as_bytes().replace("{paths}", list))
 }
 
-fn record(session: &Session<'_>, clone: &str, op: OpId, tree: Oid, command: &str, ended: &Ended) -> Result<()> {
+fn record(
+    session: &Session<'_>,
+    clone: &str,
+    op: OpId,
+    tree: Oid,
+    command: &str,
+    ended: &Ended,
+) -> Result<()> {
     let _lock = session.lock_landing()?;
     let entry = LaneEntry::Evidence(Evidence {
         tree,
@@ -119,7 +127,9 @@ fn failed(command: &str, tree: Oid, ended: &Ended) -> crate::domain::Failure {
     Refusal::new(Token::GateFailed, format!("`{command}` ended with {how} on the candidate's tree"))
         .oid("tree", tree)
         .lines(lines.iter().skip(lines.len().saturating_sub(20)).map(|l| (*l).to_owned()))
-        .show(format!("git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"))
+        .show(format!(
+            "git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"
+        ))
         .next("the trunk is as it was; fix the work in a worker and land again")
         .into()
 }

@@ -52,7 +52,12 @@ fn bring(session: &Session<'_>, view: &View, name: &str, branch: &str, request: 
     if !view.branches.contains_key(&onto) {
         let trunk = session.trunk(view)?;
         let tip = session.branch_tip(view, &trunk)?;
-        if !session.dry && matches!(Draft::new(&session.repo).put(Edit::create(onto.clone(), tip)).publish()?, Moved::Done) {
+        if !session.dry
+            && matches!(
+                Draft::new(&session.repo).put(Edit::create(onto.clone(), tip)).publish()?,
+                Moved::Done
+            )
+        {
             session.tell(format!("made branch {} at {} ({})", onto.short(), tip.short(), trunk.short()));
         }
     }

@@ -42,7 +42,8 @@ fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
     if !view.initialised {
         let repo = &session.repo;
         // A fixed date: every clone makes the same sentinel.
-        let sentinel = record_commit(repo, repo.objects.empty_tree(), Vec::new(), 0, "git-skein schema 1")?;
+        let sentinel =
+            record_commit(repo, repo.objects.write_empty_tree()?, Vec::new(), 0, "git-skein schema 1")?;
         let name = format_ref()?;
         let moved = Draft::new(repo).put(Edit::create(name.clone(), sentinel)).publish()?;
         let theirs = matches!(&moved, Moved::Lost(now) if now.iter().all(|(_, oid)| *oid == Some(sentinel)));

@@ -7,9 +7,10 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::state::LIST_SHARED;
 use crate::state::LandedDelta;
 use crate::state::Ledger;
-use crate::state::Match;
+pub use crate::state::Match;
 use crate::state::View;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
@@ -116,10 +117,22 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
     let name = RefName::branch(name).ok()?;
     let tip = *view.branches.get(&name)?;
     let source = Source::Branch { name, tip };
-    Some(Resolved { source, worker_onto: None, gates: Vec::new(), leftovers: Vec::new(), undeclared: Vec::new(), skipped: Vec::new() })
+    Some(Resolved {
+        source,
+        worker_onto: None,
+        gates: Vec::new(),
+        leftovers: Vec::new(),
+        undeclared: Vec::new(),
+        skipped: Vec::new(),
+    })
 }
 
-pub fn attempts(session: &Session<'_>, found: &Resolved, onto: &RefName, request: &Request) -> Result<Landed> {
+pub fn attempts(
+    session: &Session<'_>,
+    found: &Resolved,
+    onto: &RefName,
+    request: &Request,
+) -> Result<Landed> {
     let clone = session.clone_id().unwrap_or_default().to_owned();
     let gates: Vec<String> = found.gates.iter().chain(&request.gates).cloned().collect();
     let mut left = request.retries;
@@ -127,7 +140,10 @@ pub fn attempts(session: &Session<'_>, found: &Resolved, onto: &RefName, request
         match attempt(session, &clone, found, onto, &gates, request) {
             Err(Failure::Refusal(r)) if r.token == Token::TrunkMoved && left > 0 => {
                 left -= 1;
-                session.tell(format!("{} moved; building the candidate again ({left} retries left)", onto.short()));
+                session.tell(format!(
+                    "{} moved; building the candidate again ({left} retries left)",
+                    onto.short()
+                ));
             }
             other => return other,
         }
@@ -148,7 +164,8 @@ fn attempt(
         if let Some(done) = already(session, &view, found, onto)? {
             return Ok(report.already(&done.0, done.1));
         }
-        let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+        let record =
+            candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
         return report.landed(&Candidate { record, at: session.repo.objects.null() });
     }
     if gates.is_empty() {
@@ -158,7 +175,8 @@ fn attempt(
         if let Some(done) = already(session, &view, found, onto)? {
             return Ok(report.already(&done.0, done.1));
         }
-        let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+        let record =
+            candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
         landing::integrate(&held, &record)?;
         return report.landed(&Candidate { record, at: session.repo.objects.null() });
     }
@@ -168,7 +186,8 @@ fn attempt(
         return Ok(report.already(&done.0, done.1));
     }
     let stale = candidate::waiting(session, &view, &found.source, onto)?;
-    let record = candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+    let record =
+        candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
     candidate::drop_all(session, &old)?;
@@ -183,7 +202,12 @@ fn attempt(
 }
 
 /// The landing on `onto` that already brought this very delta home, if its commit is still reachable.
-fn already(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName) -> Result<Option<(OpId, LandedAt)>> {
+fn already(
+    session: &Session<'_>,
+    view: &View,
+    found: &Resolved,
+    onto: &RefName,
+) -> Result<Option<(OpId, LandedAt)>> {
     let Source::Delta { delta, .. } = &found.source else { return Ok(None) };
     let ledger = Ledger::load(&session.repo, view, None)?;
     let tip = session.branch_tip(view, onto)?;
@@ -197,7 +221,12 @@ fn already(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName)
 }
 
 /// The same as a step that is already done.
-pub fn already_landed(session: &Session<'_>, view: &View, found: &Resolved, onto: &RefName) -> Result<Option<Step>> {
+pub fn already_landed(
+    session: &Session<'_>,
+    view: &View,
+    found: &Resolved,
+    onto: &RefName,
+) -> Result<Option<Step>> {
     let done = already(session, view, found, onto)?;
     Ok(done.map(|(op, at)| Step {
         name: String::new(),
@@ -275,13 +304,17 @@ impl Report<'_> {
 /// The one worker that is ready, for `land` without a name.
 pub fn only_ready(session: &Session<'_>) -> Result<String> {
     let view = session.view()?;
-    let ready: Vec<_> = view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
+    let ready: Vec<_> =
+        view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
     match ready.as_slice() {
         [one] => Ok(one.record.handle.to_string()),
-        many => Err(Refusal::new(Token::NoSuchWorker, format!("{} workers are ready; say which one to land", many.len()))
-            .lines(many.iter().map(|w| w.record.handle.to_string()))
-            .show("git for-each-ref refs/skein/worker")
-            .next("git skein land <worker>…")
-            .into()),
+        many => Err(Refusal::new(
+            Token::NoSuchWorker,
+            format!("{} workers are ready; say which one to land", many.len()),
+        )
+        .lines(many.iter().map(|w| w.record.handle.to_string()))
+        .show(LIST_SHARED)
+        .next("git skein land <worker>…")
+        .into()),
     }
 }

@@ -23,6 +23,7 @@ use crate::state::VERSION;
 use crate::state::append;
 use crate::state::encode_line;
 use crate::state::landed_notes_ref;
+use crate::state::lane_ref;
 use crate::state::record_commit;
 use crate::state::tip;
 use crate::verbs::checkout;
@@ -88,17 +89,25 @@ fn trees(session: &Session<'_>, landing: &Landing) -> Result<(Oid, Oid)> {
 }
 
 fn moved(landing: &Landing, now: Option<Oid>) -> Failure {
-    let mut refusal = Refusal::new(Token::TrunkMoved, format!("{} moved while the candidate was made", landing.onto.short()))
-        .oid("expected", landing.old)
-        .show(format!("git log --oneline {}..{}", landing.old, landing.onto))
-        .next("try again: the candidate is rebuilt on the new tip");
+    let mut refusal = Refusal::new(
+        Token::TrunkMoved,
+        format!("{} moved while the candidate was made", landing.onto.short()),
+    )
+    .oid("expected", landing.old)
+    .show(format!("git log --oneline {}..{}", landing.old, landing.onto))
+    .next("try again: the candidate is rebuilt on the new tip");
     if let Some(now) = now {
         refusal = refusal.oid("found", now);
     }
     refusal.into()
 }
 
-fn move_checkout(held: &Landings<'_>, candidate: &CandidateRecord, admin: &Admin, (old, new): (Oid, Oid)) -> Result<()> {
+fn move_checkout(
+    held: &Landings<'_>,
+    candidate: &CandidateRecord,
+    admin: &Admin,
+    (old, new): (Oid, Oid),
+) -> Result<()> {
     let Err(words) = held.session.repo.move_tree(admin, old, new)? else { return Ok(()) };
     let why = "the checkout of the branch could not be moved";
     abandon(held, candidate.op, why)?;
@@ -157,8 +166,14 @@ pub fn write_receipt(held: &Landings<'_>, op: OpId, at: i64, landing: &Landing) 
     for _ in 0..50 {
         let lane = tip(&session.repo, held.clone)?;
         let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
-        let mut draft =
-            Draft::new(&session.repo).put(append(&session.repo, held.clone, lane, &record, None, &[landing.new])?);
+        let mut draft = Draft::new(&session.repo).put(append(
+            &session.repo,
+            held.clone,
+            lane,
+            &record,
+            None,
+            &[landing.new],
+        )?);
         if let Some(edit) = note(session, op, at, landing)? {
             draft = draft.put(edit);
         }
@@ -208,7 +223,13 @@ pub fn abandon(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
     journal(held, &mut refs, op, held.session.clock.now_secs(), LaneEntry::Abandoned { why: why.to_owned() })
 }
 
-fn journal(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, entry: LaneEntry) -> Result<()> {
+fn journal(
+    held: &Landings<'_>,
+    refs: &mut RefSession<'_>,
+    op: OpId,
+    at: i64,
+    entry: LaneEntry,
+) -> Result<()> {
     let repo = &held.session.repo;
     let keeps: Vec<Oid> = match &entry {
         LaneEntry::Intent(l) => [l.new].into_iter().chain(l.delta.as_ref().map(|d| d.tip)).collect(),
@@ -218,10 +239,12 @@ fn journal(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, en
     let edit = append(repo, held.clone, lane, &LaneRecord { v: VERSION, op, at, entry }, None, &keeps)?;
     match Draft::new(repo).put(edit).publish_in(refs)? {
         Moved::Done => Ok(()),
-        Moved::Lost(_) => Err(Refusal::new(Token::Busy, "the lane of this clone was written by somebody else")
-            .show(format!("git log -3 refs/skein/lane/{}", held.clone))
-            .next("do the same again")
-            .into()),
+        Moved::Lost(_) => {
+            Err(Refusal::new(Token::Busy, "the lane of this clone was written by somebody else")
+                .show(format!("git log -3 {}", lane_ref(held.clone)?))
+                .next("do the same again")
+                .into())
+        }
     }
 }
 

@@ -10,9 +10,11 @@ mod gate;
 pub mod import;
 pub mod init;
 pub mod land;
+pub mod landed;
 mod landing;
 pub mod log;
 mod outside;
+mod proof;
 mod reclaim;
 mod recover;
 mod replay;
@@ -23,3 +25,12 @@ pub mod status;
 pub mod steps;
 pub mod supervise;
 pub mod wait;
+
+/// Writes files that a person asked for into `dir`, each replaced as a whole.
+pub fn write_files(
+    dir: &std::path::Path,
+    files: &[(std::path::PathBuf, Vec<u8>)],
+) -> crate::domain::Result<()> {
+    crate::host::make_dir(dir)?;
+    files.iter().try_for_each(|(path, bytes)| crate::host::replace(path, bytes))
+}

@@ -65,8 +65,12 @@ impl Outside {
 
     /// What a worker must not have done, between `self` and `after`.
     pub fn changed(&self, session: &Session<'_>, after: &Outside, worker: WorkerId) -> Result<Vec<String>> {
-        let mut found: Vec<String> =
-            after.dirty.iter().filter(|(path, mark)| self.dirty.get(*path) != Some(mark)).map(|(path, _)| path.clone()).collect();
+        let mut found: Vec<String> = after
+            .dirty
+            .iter()
+            .filter(|(path, mark)| self.dirty.get(*path) != Some(mark))
+            .map(|(path, _)| path.clone())
+            .collect();
         if self.config != after.config {
             found.push("the repository's config".to_owned());
         }

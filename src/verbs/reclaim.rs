@@ -46,13 +46,24 @@ fn never_stood(session: &Session<'_>, worker: &Worker) -> Result<()> {
     }
     draft.publish()?;
     crate::host::remove_tree(&session.local.worker(worker.id))?;
-    session.tell(format!("recovered: {} was cut short before its worktree stood; it is gone", worker.record.handle));
+    session.tell(format!(
+        "recovered: {} was cut short before its worktree stood; it is gone",
+        worker.record.handle
+    ));
     Ok(())
 }
 
 fn cut_short(session: &Session<'_>, worker: &Worker) -> Result<()> {
     let seen = custody::look(session, worker)?;
-    finish::close(session, worker.id, &End::SupervisorLost, &seen, None, vec![Flag::SupervisorLost], Vec::new())?;
+    finish::close(
+        session,
+        worker.id,
+        &End::SupervisorLost,
+        &seen,
+        None,
+        vec![Flag::SupervisorLost],
+        Vec::new(),
+    )?;
     session.tell(format!("recovered: the supervisor of {} died; its work is kept", worker.record.handle));
     Ok(())
 }

@@ -32,10 +32,18 @@ fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
     if landed || (now == Some(intent.old) && finish(held, intent)?) {
         landing::acknowledge(session, intent)?;
         landing::write_receipt(held, op, at, intent)?;
-        session.tell(format!("recovered: {} holds {} (operation {op})", intent.onto.short(), intent.new.short()));
+        session.tell(format!(
+            "recovered: {} holds {} (operation {op})",
+            intent.onto.short(),
+            intent.new.short()
+        ));
         return Ok(());
     }
-    let why = if now == Some(intent.old) { "its process died before the branch moved" } else { "superseded: the branch went elsewhere" };
+    let why = if now == Some(intent.old) {
+        "its process died before the branch moved"
+    } else {
+        "superseded: the branch went elsewhere"
+    };
     landing::abandon(held, op, why)?;
     session.tell(format!("recovered: operation {op} did not land: {why}"));
     Ok(())

@@ -102,7 +102,9 @@ fn one_to_one(
         };
         let after = match merger.trees(before, tree, commit.tree, Renames::Follow)? {
             Merged::Clean(next) => next,
-            Merged::Conflict(paths) => return Err(conflict(Token::ConflictMidway, delta, step.oid, how, &paths)),
+            Merged::Conflict(paths) => {
+                return Err(conflict(Token::ConflictMidway, delta, step.oid, how, &paths));
+            }
         };
         if after == tree && commit.tree != before {
             // The target already holds this step.
@@ -144,7 +146,9 @@ fn folded(repo: &Repo, delta: &DeltaRecord, onto: Oid, net: Oid, how: &How<'_>) 
             message.extend_from_slice(format!("    and {} more\n", delta.commits.len() - 20).as_bytes());
         }
         let list: Vec<String> = delta.commits.iter().map(|c| c.oid.to_string()).collect();
-        message.extend_from_slice(format!("    sha256 of the whole list: {}\n", sha256(&list.join("\n"))).as_bytes());
+        message.extend_from_slice(
+            format!("    sha256 of the whole list: {}\n", sha256(&list.join("\n"))).as_bytes(),
+        );
     }
     let trailers = trailers(delta, how, delta.net.raw.as_str(), &delta.net.patch_stable);
     repo.objects.write_commit(&Commit {
@@ -179,7 +183,13 @@ fn trailers<'k>(delta: &DeltaRecord, how: &How<'_>, raw: &str, stable: &str) -> 
     trailers
 }
 
-fn conflict(token: Token, delta: &DeltaRecord, onto: Oid, how: &How<'_>, paths: &[BString]) -> crate::domain::Failure {
+fn conflict(
+    token: Token,
+    delta: &DeltaRecord,
+    onto: Oid,
+    how: &How<'_>,
+    paths: &[BString],
+) -> crate::domain::Failure {
     let midway = token == Token::ConflictMidway;
     let says = if midway {
         format!("the whole of {} merges cleanly, but its commits one by one do not", how.handle)
@@ -211,10 +221,13 @@ fn nothing_to_land(delta: &DeltaRecord, onto: Oid, how: &How<'_>) -> crate::doma
 }
 
 fn not_exact(delta: &DeltaRecord, onto: Oid, how: &How<'_>) -> crate::domain::Failure {
-    Refusal::new(Token::NotExact, format!("{} merges cleanly, but not byte for byte: its files moved on the target", how.handle))
-        .oid("base", delta.base)
-        .oid("target", onto)
-        .show(format!("git diff --raw --no-renames {} {}", delta.base, onto))
-        .next("leave out --exact to accept a clean merge")
-        .into()
+    Refusal::new(
+        Token::NotExact,
+        format!("{} merges cleanly, but not byte for byte: its files moved on the target", how.handle),
+    )
+    .oid("base", delta.base)
+    .oid("target", onto)
+    .show(format!("git diff --raw --no-renames {} {}", delta.base, onto))
+    .next("leave out --exact to accept a clean merge")
+    .into()
 }

@@ -126,11 +126,14 @@ impl<'s> Session<'s> {
                 .next("make a first commit: git commit --allow-empty -m 'first'")
                 .into();
         }
-        Refusal::new(Token::NoTrunk, "no branch here is the trunk: neither origin/HEAD's, init.defaultBranch, main nor master")
-            .lines(view.branches.keys().map(|b| b.short().to_owned()))
-            .show("git branch --list")
-            .next("name it once: git config skein.trunk <branch>")
-            .into()
+        Refusal::new(
+            Token::NoTrunk,
+            "no branch here is the trunk: neither origin/HEAD's, init.defaultBranch, main nor master",
+        )
+        .lines(view.branches.keys().map(|b| b.short().to_owned()))
+        .show("git branch --list")
+        .next("name it once: git config skein.trunk <branch>")
+        .into()
     }
 
     /// Where branch `name` is.
@@ -141,10 +144,13 @@ impl<'s> Session<'s> {
     /// The person as a commit header states them, `Name <mail>`.
     pub fn person(&self) -> Result<String> {
         self.repo.identity()?.ok_or_else(|| {
-            Refusal::new(Token::NoIdentity, "git does not know who you are, and a landing is committed by you")
-                .show("git var GIT_COMMITTER_IDENT")
-                .next("git config --global user.name '…' && git config --global user.email '…'")
-                .into()
+            Refusal::new(
+                Token::NoIdentity,
+                "git does not know who you are, and a landing is committed by you",
+            )
+            .show("git var GIT_COMMITTER_IDENT")
+            .next("git config --global user.name '…' && git config --global user.email '…'")
+            .into()
         })
     }
 

@@ -122,7 +122,7 @@ fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
     let mut next = Some(worker.at);
     while let Some(oid) = next.filter(|o| *o != worker.record.base) {
         let commit = objects.commit(oid)?;
-        let seconds = commit.committer.split_str(" ").rev().nth(1).and_then(|s| s.to_str().ok()?.parse().ok());
+        let seconds = commit.committer.rsplit_str(" ").nth(1).and_then(|s| s.to_str().ok()?.parse().ok());
         found.push(Event { at: seconds.unwrap_or(0), what: commit.subject().to_str_lossy().into_owned() });
         next = commit.parents.first().copied();
     }
@@ -160,12 +160,20 @@ fn diff(session: &Session<'_>, worker: &Worker) -> Result<String> {
         }
         let (old, new) = (text(change.old)?, text(change.new)?);
         if old.contains(&0) || new.contains(&0) {
-            out.push_str(&format!("Binary files {} and {} differ\n", name(change.old, 'a'), name(change.new, 'b')));
+            out.push_str(&format!(
+                "Binary files {} and {} differ\n",
+                name(change.old, 'a'),
+                name(change.new, 'b')
+            ));
             continue;
         }
         let (old, new) = (old.to_str_lossy().into_owned(), new.to_str_lossy().into_owned());
         let diff = TextDiff::from_lines(&old, &new);
-        let body = diff.unified_diff().context_radius(3).header(&name(change.old, 'a'), &name(change.new, 'b')).to_string();
+        let body = diff
+            .unified_diff()
+            .context_radius(3)
+            .header(&name(change.old, 'a'), &name(change.new, 'b'))
+            .to_string();
         out.push_str(&body);
     }
     Ok(out)

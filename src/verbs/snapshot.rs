@@ -70,7 +70,11 @@ pub fn take(
         head,
         tree: captured.tree,
         leftovers: captured.changes,
-        skipped: captured.skipped.iter().map(|(path, why)| format!("{} ({why:?})", path.to_str_lossy())).collect(),
+        skipped: captured
+            .skipped
+            .iter()
+            .map(|(path, why)| format!("{} ({why:?})", path.to_str_lossy()))
+            .collect(),
         kept,
     };
     let lost = strays(session, admin, head, kept)?;
@@ -112,10 +116,17 @@ fn strays(session: &Session<'_>, admin: &Admin, head: Oid, kept: Kept) -> Result
         let parents = objects.commit(wip)?.parents;
         known.extend(parents.iter().copied());
         // A snapshot's parents: its HEAD, the snapshot before it, strays.
-        next = parents.get(1).copied().filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
+        next = parents
+            .get(1)
+            .copied()
+            .filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
     }
-    let mut lost: Vec<Oid> =
-        session.repo.heads_ever(admin)?.into_iter().filter(|h| !known.contains(h) && objects.exists(*h)).collect();
+    let mut lost: Vec<Oid> = session
+        .repo
+        .heads_ever(admin)?
+        .into_iter()
+        .filter(|h| !known.contains(h) && objects.exists(*h))
+        .collect();
     if let Some(before) = kept.head.filter(|b| *b != head && !lost.contains(b)) {
         lost.push(before);
     }
@@ -137,7 +148,8 @@ pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> 
     let head_tree = objects.tree_of(seen.head)?;
     let gone = |change: &Change| -> Result<bool> {
         let path = change.path.as_bstr();
-        Ok(objects.entry_at(seen.tree, path)? == change.old && objects.entry_at(head_tree, path)? == change.old)
+        Ok(objects.entry_at(seen.tree, path)? == change.old
+            && objects.entry_at(head_tree, path)? == change.old)
     };
     let mut next = seen.kept.wip;
     while let Some(wip) = next {
@@ -160,9 +172,11 @@ pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> 
         if all_gone || any(&tracked, gone)? {
             return Ok(true);
         }
-        next = commit.parents.get(1).copied().filter(|p| {
-            objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of"))
-        });
+        next = commit
+            .parents
+            .get(1)
+            .copied()
+            .filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
     }
     Ok(false)
 }

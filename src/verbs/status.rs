@@ -69,7 +69,11 @@ pub fn run(session: &Session<'_>) -> Result<Status> {
     let rows = view.workers.iter().map(|w| row(session, &view, &ledger, &worktrees, w));
     Ok(Status {
         workers: rows.collect::<Result<Vec<Row>>>()?,
-        unreadable: view.unreadable.iter().map(|(worker, why)| Unreadable { worker: *worker, why: why.clone() }).collect(),
+        unreadable: view
+            .unreadable
+            .iter()
+            .map(|(worker, why)| Unreadable { worker: *worker, why: why.clone() })
+            .collect(),
     })
 }
 
@@ -98,7 +102,10 @@ pub fn row(
         None => 0,
     };
     let liveness = custody::liveness(session, worker);
-    let landed = ledger.deltas().find(|(_, _, d)| d.worker == worker.id && d.n == record.deltas).map(|(_, l, _)| l.new);
+    let landed = ledger
+        .deltas()
+        .find(|(_, _, d)| d.worker == worker.id && d.n == record.deltas)
+        .map(|(_, l, _)| l.new);
     let files = objects.diff_trees(objects.tree_of(record.base)?, shown)?.len();
     Ok(Row {
         worker: worker.id,

@@ -10,6 +10,7 @@ use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::CandidateRecord;
 use crate::state::Draft;
+use crate::state::LIST_LOCAL;
 use crate::state::candidate_ref;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
@@ -44,17 +45,21 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
     let onto = target(session, &view, &found, request)?;
     let tip = session.branch_tip(&view, &onto)?;
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?;
-    let fresh = waiting.iter().find(|c| c.record.landing.old == tip && of_this_delta(&c.record, &found.source));
+    let fresh =
+        waiting.iter().find(|c| c.record.landing.old == tip && of_this_delta(&c.record, &found.source));
     if let Some(fresh) = fresh.filter(|_| !supersede) {
         return Ok(step(name, &fresh.record, "created", true, Vec::new()));
     }
     if let Some(stale) = waiting.first().filter(|_| !supersede) {
-        return Err(Refusal::new(Token::CandidateExists, format!("an older candidate of {name} waits for {}", onto.short()))
-            .oid("it was built on", stale.record.landing.old)
-            .oid("the branch is at", tip)
-            .show(format!("git show {}:record.json", candidate_ref(stale.record.op)?))
-            .next(format!("git skein candidate create --supersede {name}"))
-            .into());
+        return Err(Refusal::new(
+            Token::CandidateExists,
+            format!("an older candidate of {name} waits for {}", onto.short()),
+        )
+        .oid("it was built on", stale.record.landing.old)
+        .oid("the branch is at", tip)
+        .show(format!("git show {}:record.json", candidate_ref(stale.record.op)?))
+        .next(format!("git skein candidate create --supersede {name}"))
+        .into());
     }
     let record = candidate::build(session, &found.source, &onto, tip, request.shape)?;
     let kept = candidate::keep(session, record)?;
@@ -65,8 +70,12 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
 
 fn of_this_delta(record: &CandidateRecord, source: &candidate::Source) -> bool {
     match source {
-        candidate::Source::Delta { delta, .. } => record.landing.delta.as_ref().is_some_and(|d| d.n == delta.n),
-        candidate::Source::Branch { tip, .. } => record.landing.new == *tip || record.landing.branch.is_some(),
+        candidate::Source::Delta { delta, .. } => {
+            record.landing.delta.as_ref().is_some_and(|d| d.n == delta.n)
+        }
+        candidate::Source::Branch { tip, .. } => {
+            record.landing.new == *tip || record.landing.branch.is_some()
+        }
     }
 }
 
@@ -116,15 +125,24 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?.pop();
     if let Some(landed) = land::already_landed(session, &view, &found, &onto)? {
         candidate::drop_all(session, waiting.as_slice())?;
-        return Ok(Step { name: name.to_owned(), state: "integrated", already: true, gates: Vec::new(), ..landed });
+        return Ok(Step {
+            name: name.to_owned(),
+            state: "integrated",
+            already: true,
+            gates: Vec::new(),
+            ..landed
+        });
     }
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
     if waiting.record.admitted.is_none() {
-        return Err(Refusal::new(Token::NotAdmitted, format!("the candidate of {name} has not passed a gate"))
-            .oid("candidate", waiting.record.landing.new)
-            .show(format!("git show {}:record.json", candidate_ref(waiting.record.op)?))
-            .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
-            .into());
+        return Err(Refusal::new(
+            Token::NotAdmitted,
+            format!("the candidate of {name} has not passed a gate"),
+        )
+        .oid("candidate", waiting.record.landing.new)
+        .show(format!("git show {}:record.json", candidate_ref(waiting.record.op)?))
+        .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
+        .into());
     }
     landing::integrate(&held, &waiting.record)?;
     candidate::drop_all(session, std::slice::from_ref(&waiting))?;
@@ -148,12 +166,18 @@ fn the_waiting(
 
 fn no_candidate(name: &str, onto: &RefName) -> crate::domain::Failure {
     Refusal::new(Token::NoCandidate, format!("no candidate of {name} waits for {}", onto.short()))
-        .show("git for-each-ref refs/skein-local/candidate")
+        .show(LIST_LOCAL)
         .next(format!("git skein candidate create {name}"))
         .into()
 }
 
-fn step(name: &str, record: &CandidateRecord, state: &'static str, already: bool, gates: Vec<String>) -> Step {
+fn step(
+    name: &str,
+    record: &CandidateRecord,
+    state: &'static str,
+    already: bool,
+    gates: Vec<String>,
+) -> Step {
     let landing = &record.landing;
     Step {
         name: name.to_owned(),

@@ -75,7 +75,9 @@ impl Job {
 
     fn command(&self, brief_file: &Path) -> Vec<OsString> {
         let fill = |a: &String| {
-            let filled = a.replace("{brief-file}", &brief_file.to_string_lossy()).replace("{worktree}", &self.worktree);
+            let filled = a
+                .replace("{brief-file}", &brief_file.to_string_lossy())
+                .replace("{worktree}", &self.worktree);
             filled.replace("{brief}", &self.brief).into()
         };
         self.argv.iter().map(fill).collect()
@@ -119,6 +121,11 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     Err(Failure::fault("starting the supervisor", said.to_str_lossy().trim()))
 }
 
+/// Turns this process into the agent; returns only if that fails.
+pub fn launch(parent: u32, argv: &[OsString]) -> Failure {
+    crate::host::launch(parent, argv)
+}
+
 /// The supervisor's life, from start to end.
 pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
     crate::host::become_supervisor()?;
@@ -126,7 +133,10 @@ pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
     let job: Job = serde_json::from_slice(&spec).map_err(|e| Failure::fault("reading the job", e))?;
     let _alive = Lock::try_acquire(&session.local.alive(id))?
         .ok_or_else(|| Failure::fault("supervising", "another supervisor has this worker"))?;
-    crate::host::replace(&session.local.worker(id).join("pid"), format!("{}\n", std::process::id()).as_bytes())?;
+    crate::host::replace(
+        &session.local.worker(id).join("pid"),
+        format!("{}\n", std::process::id()).as_bytes(),
+    )?;
     let admin = custody::standing(session, id)?
         .ok_or_else(|| Failure::fault("supervising", "the worktree is not there"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -207,8 +217,12 @@ fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
 fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
     let id = job.worker;
     let brief_file = session.local.brief(id);
-    let mut argv: Vec<OsString> =
-        vec![session.env.exe().as_os_str().to_owned(), LAUNCH.into(), std::process::id().to_string().into(), "--".into()];
+    let mut argv: Vec<OsString> = vec![
+        session.env.exe().as_os_str().to_owned(),
+        LAUNCH.into(),
+        std::process::id().to_string().into(),
+        "--".into(),
+    ];
     argv.extend(job.command(&brief_file));
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;

@@ -8,6 +8,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::host::Signal;
+use crate::state::LIST_LOCAL;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
@@ -64,7 +65,9 @@ pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Du
         let mut ended = Vec::new();
         for id in &ids {
             let worker = view.worker(&id.to_string())?;
-            if worker.record.outcome != Outcome::Active || custody::liveness(session, worker) == Liveness::Gone {
+            if worker.record.outcome != Outcome::Active
+                || custody::liveness(session, worker) == Liveness::Gone
+            {
                 ended.push(*id);
             }
         }
@@ -94,7 +97,7 @@ fn timed_out(view: &View, ids: &[crate::domain::WorkerId]) -> crate::domain::Fai
     let running = view.workers.iter().filter(|w| ids.contains(&w.id) && w.record.outcome == Outcome::Active);
     Refusal::new(Token::TimedOut, "the time to wait has passed and workers still run")
         .lines(running.map(|w| w.record.handle.to_string()))
-        .show("git for-each-ref refs/skein-local/wip")
+        .show(LIST_LOCAL)
         .next("wait again, or git skein stop <worker>")
         .into()
 }
@@ -124,7 +127,8 @@ pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
 fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
     match custody::liveness(session, worker) {
         Liveness::Live => {
-            let pid = crate::host::read_optional(&session.local.worker(worker.id).join("pid"))?.unwrap_or_default();
+            let pid =
+                crate::host::read_optional(&session.local.worker(worker.id).join("pid"))?.unwrap_or_default();
             if let Some(pid) = pid.to_str_lossy().trim().parse().ok().filter(|_| holds(session, worker)) {
                 crate::host::signal(pid, Signal::Term);
             }
@@ -132,10 +136,13 @@ fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
             if crate::host::wait_until(STOP, || !crate::host::is_held(&alive).unwrap_or(true)) {
                 return Ok(());
             }
-            Err(Refusal::new(Token::TimedOut, format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()))
-                .show(format!("fuser -v '{}'", alive.display()))
-                .next("try again; its work is kept meanwhile")
-                .into())
+            Err(Refusal::new(
+                Token::TimedOut,
+                format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()),
+            )
+            .show(format!("fuser -v '{}'", alive.display()))
+            .next("try again; its work is kept meanwhile")
+            .into())
         }
         Liveness::Gone => reclaim::dead_workers(session, &session.view()?),
         // Nobody can be seen running it from here: a person says that it is over.

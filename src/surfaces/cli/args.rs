@@ -252,6 +252,7 @@ fn time(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    let parsed: jiff::SignedDuration = text.parse().map_err(|_| "give a time such as 30s, 5m or 2h".to_owned())?;
+    let parsed: jiff::SignedDuration =
+        text.parse().map_err(|_| "give a time such as 30s, 5m or 2h".to_owned())?;
     Duration::try_from(parsed).map_err(|_| "a time cannot be negative".to_owned())
 }

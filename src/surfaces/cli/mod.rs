@@ -12,6 +12,7 @@ use clap::CommandFactory;
 use clap::Parser;
 use std::process::ExitCode;
 
+pub use run::man_dir;
 pub use run::run_line;
 
 /// The whole program.

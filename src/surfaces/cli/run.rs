@@ -1,8 +1,8 @@
 //! From parsed arguments to a verb and from its outcome to a page.
 
 use crate::domain::Failure;
-use crate::domain::Refusal;
 use crate::domain::RefName;
+use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::host::Env;
@@ -38,7 +38,7 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
     match verb {
         verbs::supervise::LAUNCH => {
             let parent = argv.get(2)?.to_str()?.parse().ok()?;
-            let failure = crate::host::launch(parent, argv.get(4..)?);
+            let failure = verbs::supervise::launch(parent, argv.get(4..)?);
             Page::failure(verb, &failure, false).print();
             Some(ExitCode::from(127))
         }
@@ -180,7 +180,11 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, json: bool) -> Res
         paths: args.paths.clone(),
         onto: args.onto.clone(),
         checks: args.checks.clone(),
-        limits: verbs::dispatch::limits(seconds(args.timeout), seconds(args.silence), args.done_pattern.clone()),
+        limits: verbs::dispatch::limits(
+            seconds(args.timeout),
+            seconds(args.silence),
+            args.done_pattern.clone(),
+        ),
         argv: args.argv.clone(),
     };
     let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
@@ -260,7 +264,9 @@ fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> R
         args::Candidate::Create { name, target, take, supersede } => {
             verbs::steps::create(session, name, *supersede, &ask(target, take)?)
         }
-        args::Candidate::Admit { name, target } => verbs::steps::admit(session, name, &ask(target, &nothing)?),
+        args::Candidate::Admit { name, target } => {
+            verbs::steps::admit(session, name, &ask(target, &nothing)?)
+        }
         args::Candidate::Integrate { name, target } => {
             verbs::steps::integrate(session, name, &ask(target, &nothing)?)
         }

@@ -1,0 +1,322 @@
+//! "Landed?": gathers the facts about a fork and a trunk, for `domain::landed` to decide. Everything is
+//! tried in an order that stops early, in a store that leaves no trace, and each try is told.
+
+mod contain;
+mod fork;
+mod presence;
+mod search;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::Facts;
+use crate::domain::Failure;
+use crate::domain::Net;
+use crate::domain::Oid;
+use crate::domain::Presence;
+use crate::domain::Proof;
+use crate::domain::RawDigest;
+use crate::domain::Result;
+use crate::domain::Unknown;
+use crate::domain::Verdict;
+use crate::domain::decide;
+use crate::plumbing::Objects;
+use crate::plumbing::Renames;
+use crate::plumbing::Watch;
+use crate::verbs::proof::contain::Delta;
+use crate::verbs::proof::contain::Tester;
+use crate::verbs::proof::fork::Fork;
+use crate::verbs::proof::presence::Landing;
+use crate::verbs::proof::presence::presence;
+use crate::verbs::proof::upstream::Upstream;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Has what lies between `base` and `tip` landed on `onto`?
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub base: Oid,
+    pub tip: Oid,
+    pub onto: Oid,
+    /// The repository's history is cut off.
+    pub shallow: bool,
+    /// Landings that the lane records for this fork.
+    pub receipts: Vec<Receipt>,
+}
+
+/// A landing as the lane records it.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    /// Each commit of the fork with the commit that it became.
+    pub landed: Vec<(Oid, Oid)>,
+    /// The trunk before and after.
+    pub old: Oid,
+    pub new: Oid,
+    /// Of the difference between `old` and `new`.
+    pub landed_raw: RawDigest,
+    /// Of the fork's net difference when it landed.
+    pub delta_raw: RawDigest,
+}
+
+/// One thing that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    pub test: &'static str,
+    pub oids: Vec<Oid>,
+    pub holds: bool,
+    pub note: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    pub verdict: Verdict,
+    /// What was tried, in order.
+    pub explain: Vec<Line>,
+}
+
+/// Answers `question`. Nothing is written. What cannot be read makes the answer `unknown`.
+pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
+    let scratch = objects.scratch()?;
+    let mut gather = Gather {
+        objects: &scratch,
+        question,
+        tester: Tester::new(&scratch),
+        facts: Facts::default(),
+        explain: Vec::new(),
+    };
+    match gather.run() {
+        Ok(()) => {}
+        Err(Failure::Fault(fault)) => {
+            let detail = format!("{}: {}", fault.doing, fault.cause);
+            gather.facts = Facts { unknown: Some((Unknown::Unreadable, detail)), ..Facts::default() };
+        }
+        Err(refusal) => return Err(refusal),
+    }
+    Ok(Answer { verdict: decide(&gather.facts), explain: gather.explain })
+}
+
+/// The base of a revision that has none recorded: the merge base with `onto`, and where that is the
+/// revision itself, its first parent.
+pub fn base_of(objects: &Objects, rev: Oid, onto: Oid) -> Result<std::result::Result<Oid, Unknown>> {
+    Ok(match objects.merge_bases(rev, onto)?[..] {
+        [] => Err(Unknown::Unrelated),
+        [base] if base != rev => Ok(base),
+        [_] => objects.commit(rev)?.parents.first().copied().ok_or(Unknown::Root),
+        _ => Err(Unknown::ManyBases),
+    })
+}
+
+struct Gather<'a> {
+    objects: &'a Objects,
+    question: &'a Question,
+    tester: Tester<'a>,
+    facts: Facts,
+    explain: Vec<Line>,
+}
+
+impl Gather<'_> {
+    fn say(&mut self, test: &'static str, oids: &[Oid], holds: bool, note: impl Into<String>) {
+        self.explain.push(Line { test, oids: oids.to_vec(), holds, note: note.into() });
+    }
+
+    fn unknown(&mut self, why: Unknown, detail: impl Into<String>) {
+        let detail = detail.into();
+        self.say("known", &[], false, format!("{}: {detail}", why.as_str()));
+        self.facts.unknown = Some((why, detail));
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let Question { base, tip, onto, shallow, .. } = *self.question;
+        let objects = self.objects;
+        if base == tip {
+            self.say("commits", &[base, tip], false, "there is no commit between base and tip");
+            self.facts.commits = Some(0);
+            return Ok(());
+        }
+        if shallow {
+            self.unknown(Unknown::Shallow, "the history is cut off");
+            return Ok(());
+        }
+        if let Some(gone) = [base, tip, onto].into_iter().find(|oid| !objects.exists(*oid)) {
+            self.unknown(Unknown::Unreadable, format!("{gone} is missing"));
+            return Ok(());
+        }
+        if !objects.is_ancestor(base, tip)? {
+            self.unknown(Unknown::BaseNotInTip, format!("{base} is not an ancestor of {tip}"));
+            return Ok(());
+        }
+        let fork = Fork::read(objects, base, tip, onto)?;
+        self.facts.commits = Some(fork.all.len());
+        if !fork.took_trunk_in() && objects.tree_of(base)? == objects.tree_of(tip)? {
+            self.say("commits", &[base, tip], false, "base and tip have the same tree");
+            self.facts.net = Net::Nothing;
+            return Ok(());
+        }
+        if let Some(receipt) = self.whole_receipt(&fork)? {
+            return self.landed_by_receipt(&fork, &receipt);
+        }
+        if !objects.is_ancestor(base, onto)? {
+            self.unknown(Unknown::BaseNotInTrunk, format!("{base} is not an ancestor of {onto}"));
+            return Ok(());
+        }
+        if fork.own.is_empty() {
+            return self.ancestor();
+        }
+        self.say("ancestor", &[tip, onto], false, "the trunk does not have the tip");
+        self.search(&fork)
+    }
+
+    /// A receipt for the whole of the fork as it is now.
+    fn whole_receipt(&mut self, fork: &Fork) -> Result<Option<Receipt>> {
+        let net = self.net_from_base(self.question.tip)?;
+        let raw = RawDigest::of(&net.changes);
+        for receipt in &self.question.receipts {
+            let oids = [receipt.old, receipt.new];
+            if receipt.delta_raw != raw {
+                self.say("receipt", &oids, false, "it is for another state of the fork");
+                continue;
+            }
+            let why_not = self.receipt_fails(fork, receipt, &net)?;
+            self.say("receipt", &oids, why_not.is_none(), why_not.clone().unwrap_or_default());
+            if why_not.is_none() {
+                return Ok(Some(receipt.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The commits of the fork for which receipts hold that were written when it was shorter.
+    fn received(&mut self, fork: &Fork) -> Result<HashMap<Oid, Oid>> {
+        let mut received = HashMap::new();
+        for receipt in &self.question.receipts {
+            let tip = fork.all.iter().rev().find(|c| receipt.landed.iter().any(|pair| pair.0 == **c));
+            let Some(tip) = tip else { continue };
+            let net = self.net_from_base(*tip)?;
+            if RawDigest::of(&net.changes) == receipt.delta_raw
+                && self.receipt_fails(fork, receipt, &net)?.is_none()
+            {
+                self.say("receipt", &[receipt.old, receipt.new, *tip], true, "for the fork up to here");
+                received.extend(receipt.landed.iter().copied());
+            }
+        }
+        Ok(received)
+    }
+
+    fn net_from_base(&self, tip: Oid) -> Result<Delta> {
+        let objects = self.objects;
+        Delta::between(objects, objects.tree_of(self.question.base)?, objects.tree_of(tip)?)
+    }
+
+    /// A receipt is only a claim. What it says of the landing is computed again from the landing.
+    fn receipt_fails(&mut self, fork: &Fork, receipt: &Receipt, net: &Delta) -> Result<Option<String>> {
+        let objects = self.objects;
+        let say = |why: &str| Ok(Some(why.to_owned()));
+        if net.is_empty() {
+            return say("the fork changes nothing");
+        }
+        if !objects.exists(receipt.new) || !objects.is_ancestor(receipt.new, self.question.onto)? {
+            return say("the trunk does not have the landing");
+        }
+        if !objects.exists(receipt.old) || !objects.is_ancestor(receipt.old, receipt.new)? {
+            return say("the landing does not come after the trunk that it names");
+        }
+        let (old, new) = (objects.tree_of(receipt.old)?, objects.tree_of(receipt.new)?);
+        let landing = Delta::between(objects, old, new)?;
+        if landing.is_empty() || RawDigest::of(&landing.changes) != receipt.landed_raw {
+            return say("the landing has another identity than the receipt says");
+        }
+        let between = objects.between(receipt.old, receipt.new)?;
+        let pairs_fit = |(mine, theirs): &(Oid, Oid)| fork.all.contains(mine) && between.contains(theirs);
+        if !receipt.landed.iter().all(pairs_fit) {
+            return say("it names commits that are not in the fork or not in the landing");
+        }
+        if RawDigest::of(&net.changes) == receipt.landed_raw {
+            return Ok(None);
+        }
+        for renames in [Renames::Ignore, Renames::Follow] {
+            if self.tester.merger().trees(net.base, old, net.tip, renames)?.is_tree(new)
+                || self.tester.merger().trees(net.base, new, net.tip, renames)?.is_tree(new)
+            {
+                return Ok(None);
+            }
+        }
+        // A person may have resolved a conflict; but a landing that touches none of it is of something else.
+        let shared = landing.changes.iter().any(|l| net.changes.iter().any(|n| n.path == l.path));
+        if shared { Ok(None) } else { say("the landing touches no path of the fork") }
+    }
+
+    fn landed_by_receipt(&mut self, fork: &Fork, receipt: &Receipt) -> Result<()> {
+        let objects = self.objects;
+        let (old, new) = (objects.tree_of(receipt.old)?, objects.tree_of(receipt.new)?);
+        let unit = Delta::between(objects, old, new)?;
+        let mut watch = Watch::new(fork.paths().chain(unit.changes.iter().map(|c| c.path.as_ref())));
+        let history = objects.between(receipt.old, self.question.onto)?;
+        let upstream = Upstream::read(objects, &history, self.question.onto, &mut watch)?;
+        let alone = objects.commit(receipt.new)?.parents.first() == Some(&receipt.old);
+        let landing = self.landing(fork, &upstream, vec![unit], receipt.new, alone)?;
+        self.settle(Proof::Receipt, receipt.new, &landing)
+    }
+
+    /// The trunk has the tip itself.
+    fn ancestor(&mut self) -> Result<()> {
+        let Question { base, tip, onto, .. } = *self.question;
+        let objects = self.objects;
+        self.say("ancestor", &[tip, onto], true, "the trunk has the tip");
+        let entry = objects.entry_point(tip, onto)?.unwrap_or(onto);
+        // Seen from the trunk as it was before, the fork's own work is told from the trunk's.
+        let before = match objects.commit(entry)?.parents.first() {
+            Some(parent) if entry != tip && objects.is_ancestor(base, *parent)? => *parent,
+            _ => base,
+        };
+        let fork = Fork::read(objects, base, tip, before)?;
+        let mut watch = Watch::new(fork.paths());
+        let history = objects.between(base, onto)?;
+        let upstream = Upstream::read(objects, &history, onto, &mut watch)?;
+        let units = fork.units(&mut self.tester, objects)?;
+        let landing = self.landing(&fork, &upstream, units, entry, entry != tip)?;
+        self.settle(Proof::Ancestor, tip, &landing)?;
+        if self.facts.presence == Some(Presence::Changed) && before != base {
+            let (was, is) = (objects.tree_of(before)?, objects.tree_of(entry)?);
+            if watch.look(objects, was)? == watch.look(objects, is)? && !self.all_hold(&landing.units, is)? {
+                self.say("presence", &[entry], false, "the merge took nothing of it");
+                self.facts.presence = Some(Presence::Reverted);
+            }
+        }
+        Ok(())
+    }
+
+    fn all_hold(&mut self, units: &[Delta], tree: Oid) -> Result<bool> {
+        for unit in units {
+            if self.tester.holds(unit, tree)?.is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(!units.is_empty())
+    }
+
+    /// `alone`: commit `at` made the landing's change and nothing else made part of it.
+    fn landing<'u>(
+        &mut self,
+        fork: &'u Fork,
+        upstream: &'u Upstream,
+        mut units: Vec<Delta>,
+        at: Oid,
+        alone: bool,
+    ) -> Result<Landing<'u>> {
+        if units.is_empty() {
+            units.push(self.net_from_base(self.question.tip)?);
+        }
+        let entry = self.objects.entry_point(at, self.question.onto)?.unwrap_or(self.question.onto);
+        Ok(Landing { units, commit: alone.then_some(at), entry, upstream, fork })
+    }
+
+    fn settle(&mut self, proof: Proof, at: Oid, landing: &Landing<'_>) -> Result<()> {
+        let tip = self.objects.tree_of(self.question.onto)?;
+        let (presence, why) = presence(&mut self.tester, self.objects, landing, tip)?;
+        self.say("presence", &[self.question.onto], presence == Presence::Yes, why);
+        self.facts.proofs.push((proof, at));
+        self.facts.presence = Some(presence);
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Is what landed still there? The same merge test at the trunk's tip; if it fails, the trunk is read
+//! backwards to the landing, and the newest commit that has all of it, or none of it, decides.
+
+use crate::domain::Change;
+use crate::domain::Oid;
+use crate::domain::Presence;
+use crate::domain::RawDigest;
+use crate::domain::Result;
+use crate::plumbing::Objects;
+use crate::verbs::proof::contain::Delta;
+use crate::verbs::proof::contain::Tester;
+use crate::verbs::proof::fork::Fork;
+use crate::verbs::proof::fork::Step;
+use crate::verbs::proof::upstream::Upstream;
+
+/// What landed, where, and what came after it.
+pub struct Landing<'a> {
+    /// Changes that must all be there.
+    pub units: Vec<Delta>,
+    /// The commit that made the landing's change alone, if one did.
+    pub commit: Option<Oid>,
+    /// The commit on the trunk's first-parent line where it came in.
+    pub entry: Oid,
+    pub upstream: &'a Upstream,
+    pub fork: &'a Fork,
+}
+
+/// The presence at tree `tip`, and why.
+pub fn presence(
+    tester: &mut Tester<'_>,
+    objects: &Objects,
+    landing: &Landing<'_>,
+    tip: Oid,
+) -> Result<(Presence, String)> {
+    let mut missing = None;
+    for unit in &landing.units {
+        if let Err(why) = tester.holds(unit, tip)? {
+            missing = Some(why);
+            break;
+        }
+    }
+    if missing.is_none() && !landing.units.is_empty() {
+        return Ok((Presence::Yes, "the tip has all of it".to_owned()));
+    }
+    for unit in &landing.units {
+        if let Some(why) = taken_back(tester, landing, unit, tip)? {
+            return Ok((Presence::Reverted, why));
+        }
+    }
+    if let Some(why) = landing.steps_undone() {
+        return Ok((Presence::Reverted, why));
+    }
+    if let Some(why) = landing.commit_undone(objects)? {
+        return Ok((Presence::Reverted, why));
+    }
+    Ok((Presence::Changed, missing.unwrap_or_default()))
+}
+
+/// Where the newest commit that has all of `unit` or none of it has none.
+fn taken_back(
+    tester: &mut Tester<'_>,
+    landing: &Landing<'_>,
+    unit: &Delta,
+    tip: Oid,
+) -> Result<Option<String>> {
+    let inverse = unit.inverse();
+    if tester.holds(unit, tip)?.is_ok() {
+        return Ok(None);
+    }
+    if tester.holds(&inverse, tip)?.is_ok() {
+        return Ok(Some("the tip has nothing of it".to_owned()));
+    }
+    for touch in landing.upstream.line_since(landing.entry) {
+        if tester.holds(unit, touch.tree)?.is_ok() {
+            return Ok(None);
+        }
+        if tester.holds(&inverse, touch.tree)?.is_ok() {
+            return Ok(Some(format!("{} has nothing of it", touch.oid)));
+        }
+    }
+    Ok(None)
+}
+
+impl Landing<'_> {
+    /// A commit of the fork was taken back on the trunk more often than it was made again.
+    fn steps_undone(&self) -> Option<String> {
+        let inverse = |step: &Step| RawDigest::of(&step.delta.inverse().changes);
+        let fork: Vec<(&RawDigest, RawDigest)> =
+            self.fork.steps.iter().chain(&self.fork.carried).map(|s| (&s.raw, inverse(s))).collect();
+        for step in &self.fork.steps {
+            let made = fork.iter().filter(|s| *s.0 == step.raw).count() as i64;
+            let unmade = fork.iter().filter(|s| s.1 == step.raw).count() as i64;
+            let landed = self.upstream.touches.iter().any(|t| !t.merge && t.raw == step.raw);
+            if landed && self.upstream.balance(&step.raw, &inverse(step)) < made - unmade {
+                return Some(format!("commit {} was taken back", step.oid));
+            }
+        }
+        None
+    }
+
+    /// The newest event on the first-parent line that makes or unmakes exactly the change of the landing
+    /// commit unmakes it.
+    fn commit_undone(&self, objects: &Objects) -> Result<Option<String>> {
+        let Some(at) = self.commit else { return Ok(None) };
+        let changes = objects.changes_of(at)?;
+        let inverse = RawDigest::of(&changes.iter().map(Change::inverse).collect::<Vec<Change>>());
+        let raw = RawDigest::of(&changes);
+        let mut events = self.upstream.line_since(self.entry).filter(|t| t.oid != at);
+        let newest = events.find(|t| t.raw == raw || t.raw == inverse);
+        Ok(newest.filter(|t| t.raw == inverse).map(|t| format!("{} is the exact inverse", t.oid)))
+    }
+}
