@@ -12,6 +12,9 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+/// How many files are synced at the same time.
+const TOGETHER: usize = 8;
+
 /// Past this many files one `syncfs` is cheaper than an fsync each.
 const MANY: usize = 1000;
 
@@ -24,15 +27,27 @@ pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
     if loose.len() > MANY {
         return file_system(store.dir());
     }
-    let mut folders = BTreeSet::new();
-    for path in &loose {
-        sync(path)?;
-        folders.extend(path.parent().map(Path::to_owned));
-    }
+    let mut folders: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
     if !folders.is_empty() {
-        folders.insert(store.dir().to_owned());
+        folders.insert(store.dir());
     }
-    folders.iter().try_for_each(|f| sync(f))
+    sync_all(&loose.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    sync_all(&folders.into_iter().collect::<Vec<_>>())
+}
+
+/// One journal commit of the file system serves all that wait for it at that moment, so they wait together.
+fn sync_all(paths: &[&Path]) -> Result<()> {
+    let share = paths.len().div_ceil(TOGETHER).max(1);
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = paths
+            .chunks(share)
+            .map(|some| scope.spawn(move || some.iter().try_for_each(|p| sync(p))))
+            .collect();
+        let joined = waiting
+            .into_iter()
+            .map(|w| w.join().unwrap_or_else(|_| Err(Failure::fault("syncing", "a thread died"))));
+        joined.collect::<Result<Vec<()>>>().map(drop)
+    })
 }
 
 fn verify(store: &Objects, oid: Oid) -> Result<()> {

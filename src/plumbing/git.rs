@@ -219,6 +219,11 @@ impl Git {
         git
     }
 
+    /// A variable of the person's own binding.
+    pub(super) fn person(&self, name: &str) -> Option<&OsStr> {
+        self.person.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    }
+
     fn command(&self, call: &Call<'_>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the spawner")]
         let mut command = Command::new(&self.program);

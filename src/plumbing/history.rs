@@ -41,6 +41,28 @@ impl Objects {
         Ok(commits)
     }
 
+    /// The ids of all objects that the commits of `base..tip` brought. A missing one is a fault.
+    pub fn brought(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
+        let mut found = Vec::new();
+        for oid in self.between(base, tip)? {
+            let commit = self.commit(oid)?;
+            let before = match commit.parents.first() {
+                Some(parent) => self.tree_of(*parent)?,
+                None => self.empty_tree(),
+            };
+            found.extend([oid, commit.tree]);
+            found.extend(self.new_entries(before, commit.tree)?);
+        }
+        found.sort_unstable();
+        found.dedup();
+        match found.iter().find(|o| !self.exists(**o)) {
+            Some(missing) => {
+                Err(Failure::fault(format!("reading what {tip} needs"), format!("{missing} is missing")))
+            }
+            None => Ok(found),
+        }
+    }
+
     /// The first-parent line of `tip` down to `base`, newest first, without `base` and what it contains.
     pub fn first_parent_line(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
         let range: HashSet<Oid> = self.between(base, tip)?.into_iter().collect();

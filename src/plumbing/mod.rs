@@ -5,6 +5,7 @@ mod config;
 mod durable;
 mod git;
 mod history;
+mod loose;
 mod merge;
 mod notes;
 mod objects;

@@ -1,5 +1,6 @@
-//! Refs: listed by git, moved by git in transactions that state what they expect. An exit code is never
-//! the outcome: after a failure the refs are read again.
+//! Refs: read in process where they are files, by git where they are reftables; moved by git alone, in
+//! transactions that state what they expect. An exit code is never the outcome: after a failure the refs
+//! are read again.
 
 use crate::domain::Failure;
 use crate::domain::Oid;
@@ -20,8 +21,8 @@ use std::process::ChildStdout;
 pub struct Ref {
     pub name: RefName,
     pub oid: Oid,
-    /// It points at another ref.
-    pub symbolic: bool,
+    /// The ref it points at, if it is symbolic.
+    pub points_at: Option<RefName>,
 }
 
 /// One move of one ref; `None` is absence.
@@ -58,6 +59,9 @@ pub enum Moved {
 impl Repo {
     /// The refs below `prefixes` (whole path components), sorted by name.
     pub fn refs(&self, prefixes: &[&str]) -> Result<Vec<Ref>> {
+        if !self.is_reftable() {
+            return crate::plumbing::loose::list(&self.dirs.common, self.objects.hash, prefixes);
+        }
         let format = "--format=%(objectname)%00%(symref)%00%(refname)";
         let call = self.call(&["for-each-ref", format]).args(prefixes).reads();
         let listed = self.git.expect(&call)?;
@@ -66,6 +70,9 @@ impl Repo {
 
     /// Where the refs `names` are now.
     pub fn read_refs(&self, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
+        if !self.is_reftable() {
+            return crate::plumbing::loose::read(&self.dirs.common, self.objects.hash, names);
+        }
         let patterns: Vec<&str> = names.iter().map(|n| n.as_str()).collect();
         let listed = self.refs(&patterns)?;
         Ok(names.iter().map(|n| listed.iter().find(|r| r.name == **n).map(|r| r.oid)).collect())
@@ -91,7 +98,8 @@ fn parse(line: &[u8]) -> Result<Ref> {
     let mut fields = line.split(|b| *b == 0);
     let mut field = || fields.next().unwrap_or_default().to_str_lossy().into_owned();
     let (oid, symref, name) = (field(), field(), field());
-    Ok(Ref { oid: oid.parse()?, symbolic: !symref.is_empty(), name: RefName::new(name)? })
+    let points_at = if symref.is_empty() { None } else { Some(RefName::new(symref)?) };
+    Ok(Ref { oid: oid.parse()?, points_at, name: RefName::new(name)? })
 }
 
 /// See [`Repo::ref_session`]. After a lost transaction the process is gone and a new session is needed.
@@ -139,6 +147,12 @@ impl RefSession<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Goes on after a lost transaction, with a new process.
+    pub fn renew(&mut self) -> Result<()> {
+        *self = self.repo.ref_session()?;
+        Ok(())
     }
 
     fn settle(&mut self, edits: &[Edit], error: Option<std::io::Error>) -> Result<Moved> {

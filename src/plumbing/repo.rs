@@ -24,6 +24,7 @@ pub struct Dirs {
     pub common: PathBuf,
     /// The working tree the person stands in, if any.
     pub work_tree: Option<PathBuf>,
+    /// The repository itself has no working tree.
     pub bare: bool,
 }
 
@@ -60,7 +61,7 @@ impl Repo {
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
         let common = path(common);
         let objects = Objects::open(&common.join("objects"), &format.to_str_lossy())?;
-        Ok(Repo {
+        let mut repo = Repo {
             reftable: common.join("reftable").is_dir(),
             objects,
             dirs: Dirs {
@@ -70,7 +71,12 @@ impl Repo {
                 bare: *bare == b"true",
             },
             git,
-        })
+        };
+        // A linked worktree of a bare repository is not bare, its repository is.
+        if repo.dirs.git != repo.dirs.common {
+            repo.dirs.bare = repo.config()?.is_true("core.bare");
+        }
+        Ok(repo)
     }
 
     /// Whether references live in reftables rather than in files.
@@ -117,14 +123,6 @@ impl Repo {
         self.git.expect(&call).map(drop)
     }
 
-    /// The ids of all objects that `tip` needs and `base` does not have. Fails if one is missing.
-    pub fn needed_objects(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
-        let call = self.call(&["rev-list", "--objects", "--no-object-names", "--stdin"]);
-        let stdin = format!("{tip}\n^{base}\n");
-        let found = self.git.expect(&call.stdin(stdin.as_bytes()).reads())?;
-        found.stdout.lines().map(|l| l.to_str_lossy().parse()).collect()
-    }
-
     /// How `branch` stands to its upstream, as git says it: `origin/main: ahead 1, behind 2`.
     pub fn upstream(&self, branch: &RefName) -> Result<Option<String>> {
         let format = "--format=%(upstream:short)%00%(upstream:track,nobracket)";
@@ -140,8 +138,19 @@ impl Repo {
         Ok(said.split_whitespace().nth(2).unwrap_or_default().to_owned())
     }
 
-    /// The committer line's name and mail as git would state them, `Name <mail>`.
-    pub fn identity(&self) -> Result<Option<String>> {
+    /// The committer's name and mail as git would state them, `Name <mail>`.
+    pub fn identity(&self, config: &Config) -> Result<Option<String>> {
+        let stated = |var: &str, keys: [&str; 2]| {
+            let env = self.git.person(var).map(|v| v.to_string_lossy().into_owned());
+            env.or_else(|| keys.iter().find_map(|k| config.get(k).map(ToOwned::to_owned)))
+        };
+        let name = stated("GIT_COMMITTER_NAME", ["committer.name", "user.name"]);
+        let mail = stated("GIT_COMMITTER_EMAIL", ["committer.email", "user.email"]);
+        let plain = |text: &String| !text.trim().is_empty() && !text.contains(['<', '>', '\n']);
+        if let (Some(name), Some(mail)) = (name.filter(plain), mail.filter(plain)) {
+            return Ok(Some(format!("{} <{}>", name.trim(), mail.trim())));
+        }
+        // Anything less plain is git's to say.
         let found = self.git.run(&self.call(&["var", "GIT_COMMITTER_IDENT"]).as_person())?;
         let said = found.text();
         Ok(found.ok().then(|| said.rfind('>').map(|end| said[..=end].to_owned())).flatten())

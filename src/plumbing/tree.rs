@@ -25,6 +25,10 @@ impl Objects {
         if old == new {
             return Ok(Vec::new());
         }
+        Ok(pair(self.record(old, new)?))
+    }
+
+    fn record(&self, old: Oid, new: Oid) -> Result<Vec<Recorded>> {
         let (old_bytes, new_bytes) = (self.tree(old)?, self.tree(new)?);
         let mut recorder = gix::diff::tree::Recorder::default();
         gix::diff::tree(
@@ -35,7 +39,24 @@ impl Objects {
             &mut recorder,
         )
         .map_err(|e| Failure::fault(format!("comparing trees {old} and {new}"), e))?;
-        Ok(pair(recorder.records))
+        Ok(recorder.records)
+    }
+
+    /// Ids of trees and blobs that stand in tree `new` where tree `old` has something else.
+    pub(super) fn new_entries(&self, old: Oid, new: Oid) -> Result<Vec<Oid>> {
+        let mut found = Vec::new();
+        for record in self.record(old, new)? {
+            match record {
+                Recorded::Addition { entry_mode, oid, .. }
+                | Recorded::Modification { entry_mode, oid, .. } => {
+                    if !entry_mode.is_commit() {
+                        found.push(oid_of(&oid));
+                    }
+                }
+                Recorded::Deletion { .. } => {}
+            }
+        }
+        Ok(found)
     }
 
     /// The difference that commit `oid` makes to its first parent (to the empty tree if it has none).

@@ -18,7 +18,6 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Worktree {
     pub path: PathBuf,
-    pub head: Option<Oid>,
     pub branch: Option<RefName>,
     pub bare: bool,
     /// The reason it is locked with, if it is.
@@ -50,18 +49,43 @@ pub struct Admin {
 impl Repo {
     /// All worktrees, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
+        if !self.is_reftable() {
+            return Ok(self.registered());
+        }
         let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
         Ok(parse_worktrees(&listed.stdout))
+    }
+
+    /// The same from the administrative folders, laid out as gitrepository-layout(5) says.
+    fn registered(&self) -> Vec<Worktree> {
+        let common = &self.dirs.common;
+        let main = if self.dirs.bare || common.file_name() != Some(".git".as_ref()) {
+            Worktree { path: common.clone(), bare: self.dirs.bare, ..Worktree::default() }
+        } else {
+            let path = common.parent().map(Path::to_owned).unwrap_or_default();
+            Worktree { path, branch: branch_at(common), ..Worktree::default() }
+        };
+        let mut linked = Vec::new();
+        for dir in
+            std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten().map(|e| e.path())
+        {
+            let Some(path) = checkout_of(&dir) else { continue };
+            let locked = std::fs::read(dir.join("locked")).ok();
+            linked.push(Worktree {
+                path,
+                branch: branch_at(&dir),
+                bare: false,
+                locked: locked.map(|text| text.trim_end().to_str_lossy().into_owned()),
+            });
+        }
+        linked.sort_by(|a, b| a.path.cmp(&b.path));
+        [main].into_iter().chain(linked).collect()
     }
 
     /// The administrative folder of the worktree at `path`, if one is registered there.
     pub fn admin_of(&self, path: &Path) -> Option<Admin> {
         let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).ok()?;
-        let mine = |dir: &Path| {
-            let link = std::fs::read(dir.join("gitdir")).unwrap_or_default();
-            Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent() == Some(path)
-        };
-        let dir = entries.flatten().map(|e| e.path()).find(|d| mine(d))?;
+        let dir = entries.flatten().map(|e| e.path()).find(|d| checkout_of(d).as_deref() == Some(path))?;
         Some(Admin { dir, path: path.to_owned() })
     }
 
@@ -87,6 +111,13 @@ impl Repo {
 
     /// The commit at the worktree's `HEAD`, read through its administrative folder.
     pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
+        if !self.is_reftable() {
+            let text = std::fs::read_to_string(admin.dir.join("HEAD")).unwrap_or_default();
+            return match branch_at(&admin.dir) {
+                Some(branch) => Ok(self.read_refs(&[&branch])?.pop().flatten()),
+                None => Ok(text.trim_end().parse().ok()),
+            };
+        }
         let call =
             Call::new([git_dir(&admin.dir)]).args(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let found = self.git.run(&call.reads())?;
@@ -95,6 +126,9 @@ impl Repo {
 
     /// Every commit that the worktree's `HEAD` has ever been at, by its reflog.
     pub fn heads_ever(&self, admin: &Admin) -> Result<Vec<Oid>> {
+        if !self.is_reftable() {
+            return Ok(logged_heads(&std::fs::read(admin.dir.join("logs/HEAD")).unwrap_or_default()));
+        }
         let call = Call::new([git_dir(&admin.dir)]).args(&["rev-list", "--walk-reflogs", "HEAD", "--"]);
         let found = self.git.run(&call.reads())?;
         let mut heads: Vec<Oid> =
@@ -179,6 +213,31 @@ fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
     Call::new([git_dir(&admin.dir), work_tree(&admin.path)]).args(args).dir(&admin.path)
 }
 
+/// The branch that `HEAD` in a git folder names.
+fn branch_at(dir: &Path) -> Option<RefName> {
+    let text = std::fs::read_to_string(dir.join("HEAD")).ok()?;
+    RefName::new(text.trim_end().strip_prefix("ref: ")?).ok()
+}
+
+/// The working tree that an administrative folder belongs to.
+fn checkout_of(dir: &Path) -> Option<PathBuf> {
+    let link = std::fs::read(dir.join("gitdir")).ok()?;
+    let link = Path::new(std::ffi::OsStr::from_bytes(link.trim_end()));
+    // A relative link starts at the folder that holds it.
+    let link = if link.is_relative() { std::fs::canonicalize(dir.join(link)).ok()? } else { link.to_owned() };
+    link.parent().map(Path::to_owned)
+}
+
+/// The commits that a reflog names: lines `<old> <new> <who> <when>`, a tab, what was done.
+fn logged_heads(bytes: &[u8]) -> Vec<Oid> {
+    let words = bytes.lines().flat_map(|line| line.splitn(3, |b| *b == b' ').take(2));
+    let mut heads: Vec<Oid> =
+        words.filter_map(|w| w.to_str().ok()?.parse().ok()).filter(|o: &Oid| !o.is_null()).collect();
+    heads.sort_unstable();
+    heads.dedup();
+    heads
+}
+
 fn split(bytes: &[u8]) -> Vec<BString> {
     bytes.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect()
 }
@@ -194,7 +253,6 @@ fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {
         }
         let Some(last) = found.last_mut() else { continue };
         match key {
-            b"HEAD" => last.head = text().parse().ok().filter(|o: &Oid| !o.is_null()),
             b"branch" => last.branch = RefName::new(text()).ok(),
             b"bare" => last.bare = true,
             b"locked" => last.locked = Some(text()),

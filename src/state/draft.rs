@@ -38,16 +38,23 @@ impl<'r> Draft<'r> {
 
     /// The same through a git process that is already there.
     pub fn publish_in(self, session: &mut RefSession<'_>) -> Result<Moved> {
+        let repo = self.repo;
+        let names: Vec<RefName> = self.edits.iter().map(|e| e.name.clone()).collect();
+        let moved = self.publish_lazily_in(session)?;
+        if moved == Moved::Done {
+            repo.make_refs_durable(&names)?;
+            crate::fault::point("draft: refs durable");
+        }
+        Ok(moved)
+    }
+
+    /// Without waiting for the refs themselves: for what can be made again if the power goes.
+    pub fn publish_lazily_in(self, session: &mut RefSession<'_>) -> Result<Moved> {
         crate::fault::point("draft: before objects are durable");
         self.repo.make_durable(&self.repo.objects.take_written())?;
         crate::fault::point("draft: objects durable");
         let moved = session.apply(&self.edits)?;
         crate::fault::point("draft: refs moved");
-        if moved == Moved::Done {
-            let names: Vec<&RefName> = self.edits.iter().map(|e| &e.name).collect();
-            self.repo.make_refs_durable(names)?;
-            crate::fault::point("draft: refs durable");
-        }
         Ok(moved)
     }
 }

@@ -95,26 +95,33 @@ fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
 pub struct Ledger {
     /// Finished landings, newest first.
     pub landings: Vec<(OpId, i64, Landing)>,
-    /// Intents of this clone with no end, newest first.
-    pub open: Vec<(OpId, i64, Landing)>,
+}
+
+/// The intent of this clone that has no end yet. There is at most one: each writer ends what it finds
+/// open before it begins, so the newest intent or end decides.
+pub fn open_intent(repo: &Repo, tip: Option<Oid>) -> Result<Option<(OpId, i64, Landing)>> {
+    let mut next = tip;
+    while let Some(oid) = next {
+        let commit = repo.objects.commit(oid)?;
+        if let Read::Known(record) = read::<LaneRecord>(repo, commit.tree, "record.json")? {
+            match record.entry {
+                Entry::Intent(landing) => return Ok(Some((record.op, record.at, landing))),
+                Entry::Landing(_) | Entry::Abandoned { .. } => return Ok(None),
+                Entry::Evidence(_) => {}
+            }
+        }
+        next = previous(repo, &commit.parents)?;
+    }
+    Ok(None)
 }
 
 impl Ledger {
-    pub fn load(repo: &Repo, view: &View, clone: Option<&str>) -> Result<Ledger> {
+    pub fn load(repo: &Repo, view: &View) -> Result<Ledger> {
         let mut ledger = Ledger::default();
-        for (name, tip) in &view.lanes {
-            let mut ended = BTreeSet::new();
+        for tip in view.lanes.values() {
             for (_, record) in records(repo, Some(*tip))? {
-                match record.entry {
-                    Entry::Landing(landing) => {
-                        ended.insert(record.op);
-                        ledger.landings.push((record.op, record.at, landing));
-                    }
-                    Entry::Abandoned { .. } => drop(ended.insert(record.op)),
-                    Entry::Intent(landing) if clone == Some(name) && !ended.contains(&record.op) => {
-                        ledger.open.push((record.op, record.at, landing));
-                    }
-                    Entry::Intent(_) | Entry::Evidence(_) => {}
+                if let Entry::Landing(landing) = record.entry {
+                    ledger.landings.push((record.op, record.at, landing));
                 }
             }
         }

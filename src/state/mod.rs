@@ -12,6 +12,7 @@ pub use draft::Draft;
 pub use draft::record_commit;
 pub use lane::Ledger;
 pub use lane::append;
+pub use lane::open_intent;
 pub use lane::passed;
 pub use lane::records;
 pub use lane::tip;

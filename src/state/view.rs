@@ -62,9 +62,12 @@ impl View {
                 continue;
             }
             if r.name.as_str().starts_with("refs/remotes/") {
+                let target =
+                    r.points_at.as_ref().and_then(|t| t.as_str().strip_prefix("refs/remotes/origin/"));
+                view.origin_head = target.and_then(|t| RefName::branch(t).ok());
                 continue;
             }
-            match names::parse(&r.name).filter(|_| !r.symbolic) {
+            match names::parse(&r.name).filter(|_| r.points_at.is_none()) {
                 Some(Ours::Format) => view.initialised = true,
                 Some(Ours::Worker(id)) => records.push((id, r.oid)),
                 Some(Ours::Lane(clone)) => drop(view.lanes.insert(clone, r.oid)),
@@ -188,7 +191,7 @@ pub fn read<T: serde::de::DeserializeOwned>(repo: &Repo, tree: Oid, path: &str) 
 }
 
 fn squatted(r: &Ref) -> Failure {
-    let what = if r.symbolic { "a symbolic ref" } else { "a ref that is not ours" };
+    let what = if r.points_at.is_some() { "a symbolic ref" } else { "a ref that is not ours" };
     Refusal::new(Token::RefsSquatted, format!("{} is {what}", r.name))
         .oid("it points at", r.oid)
         .show(format!("git for-each-ref {} {} {}", names::SHARED, names::LOCAL, names::NOTES))

@@ -13,10 +13,12 @@ use crate::domain::check_path;
 use crate::domain::collisions;
 use crate::domain::link_escapes;
 use crate::plumbing::Commit;
+use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::DeltaCommit;
 use crate::state::DeltaRecord;
 use crate::state::Draft;
+use crate::state::LIST_SHARED;
 use crate::state::VERSION;
 use crate::state::View;
 use crate::state::Worker;
@@ -47,6 +49,19 @@ pub struct Frozen {
     /// Paths changed outside the globs that dispatch declared.
     pub undeclared: Vec<String>,
     pub skipped: Vec<String>,
+    /// The ref move that records the delta, if it is new: its objects are durable, nothing names them yet.
+    pub pending: Option<Edit>,
+}
+
+impl Frozen {
+    /// Records the delta now.
+    pub fn settle(self, session: &Session<'_>, worker: &Worker) -> Result<Frozen> {
+        let Some(edit) = self.pending.clone().filter(|_| !session.dry) else { return Ok(self) };
+        match Draft::new(&session.repo).put(edit).publish()? {
+            Moved::Done => Ok(Frozen { pending: None, ..self }),
+            Moved::Lost(_) => Err(raced(worker.record.handle.as_str())),
+        }
+    }
 }
 
 /// Freezes the work of `worker` as it stands, or finds that its last delta is just that.
@@ -81,6 +96,7 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
         },
         skipped: seen.skipped,
         delta,
+        pending: None,
     };
     keep(session, worker, frozen)
 }
@@ -95,24 +111,19 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
     if session.dry {
         return Ok(frozen);
     }
-    let needed = session.repo.needed_objects(frozen.delta.base, frozen.delta.tip)?;
-    session.repo.make_durable(&needed)?;
+    let brought = session.repo.objects.brought(frozen.delta.base, frozen.delta.tip)?;
+    session.repo.make_durable(&brought)?;
     crate::fault::point("freeze: delta objects durable");
-    let edit = freeze(&session.repo, worker, &frozen.delta)?;
-    match Draft::new(&session.repo).put(edit).publish()? {
-        Moved::Done => Ok(frozen),
-        Moved::Lost(_) => Err(raced(worker)),
-    }
+    let pending = Some(freeze(&session.repo, worker, &frozen.delta)?);
+    Ok(Frozen { pending, ..frozen })
 }
 
-fn raced(worker: &Worker) -> Failure {
-    Refusal::new(
-        Token::Busy,
-        format!("the record of {} was written by somebody else just now", worker.record.handle),
-    )
-    .show(format!("git log -3 {}", worker.ref_text()))
-    .next("do the same again")
-    .into()
+/// Somebody else wrote the record of `handle` in between.
+pub fn raced(handle: &str) -> Failure {
+    Refusal::new(Token::Busy, format!("the record of {handle} was written by somebody else just now"))
+        .show(LIST_SHARED)
+        .next("do the same again")
+        .into()
 }
 
 fn judge(worker: &Worker, take: Take) -> Result<()> {

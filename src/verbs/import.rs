@@ -30,7 +30,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     session.refuse_in_worker("import")?;
     let view = land::begin(session, request.dry_run)?;
     let worker = view.worker(name)?;
-    let frozen = freeze::run(session, &view, worker, request.take)?;
+    let frozen = freeze::run(session, &view, worker, request.take)?.settle(session, worker)?;
     let landed = match into {
         Some(branch) => Some(bring(session, &view, name, branch, request)?),
         None => None,

@@ -7,8 +7,12 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::plumbing::Edit;
+use crate::plumbing::Moved;
+use crate::state::CandidateRecord;
+use crate::state::Draft;
 use crate::state::LIST_SHARED;
-use crate::state::LandedDelta;
+use crate::state::Landing;
 use crate::state::Ledger;
 pub use crate::state::Match;
 use crate::state::View;
@@ -23,8 +27,8 @@ use crate::verbs::init;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::session::Session;
-use crate::verbs::steps::Step;
 use serde::Serialize;
+use std::cell::Cell;
 
 /// What `land` and `import --into` are asked for.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +70,7 @@ pub struct Landed {
 pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Landed> {
     session.refuse_in_worker("land")?;
     let view = begin(session, request.dry_run)?;
-    let source = resolve(session, &view, name, request.take)?;
+    let source = resolve_lazily(session, &view, name, request.take)?;
     let onto = match (&request.onto, &source.worker_onto) {
         (Some(onto), _) => onto.clone(),
         (None, Some(onto)) => onto.clone(),
@@ -89,6 +93,8 @@ pub fn begin(session: &mut Session<'_>, dry_run: bool) -> Result<View> {
 /// A source with what its freezing reported.
 pub struct Resolved {
     pub source: Source,
+    /// Records the delta if it is new; taken by the first landing that is tried.
+    pending: Cell<Option<Edit>>,
     pub worker_onto: Option<RefName>,
     pub gates: Vec<String>,
     leftovers: Vec<String>,
@@ -96,8 +102,15 @@ pub struct Resolved {
     skipped: Vec<String>,
 }
 
-/// The worker of that name with its work frozen, else the local branch.
+/// The worker of that name with its work frozen and recorded, else the local branch.
 pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Result<Resolved> {
+    let found = resolve_lazily(session, view, name, take)?;
+    found.settle(session)?;
+    Ok(found)
+}
+
+/// The same, but a new delta is not recorded yet.
+fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) -> Result<Resolved> {
     let worker = match view.worker(name) {
         Ok(worker) => worker,
         Err(no_worker) => return branch(view, name).ok_or(no_worker),
@@ -105,6 +118,7 @@ pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Re
     let frozen = freeze::run(session, view, worker, take)?;
     Ok(Resolved {
         source: Source::Delta { handle: worker.record.handle.to_string(), delta: Box::new(frozen.delta) },
+        pending: Cell::new(frozen.pending),
         worker_onto: Some(worker.record.onto.clone()),
         gates: worker.record.checks.clone(),
         leftovers: frozen.leftovers,
@@ -113,12 +127,31 @@ pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Re
     })
 }
 
+impl Resolved {
+    fn is_new(&self) -> bool {
+        let pending = self.pending.take();
+        let new = pending.is_some();
+        self.pending.set(pending);
+        new
+    }
+
+    /// Records a new delta by itself.
+    fn settle(&self, session: &Session<'_>) -> Result<()> {
+        let Some(edit) = self.pending.take().filter(|_| !session.dry) else { return Ok(()) };
+        match Draft::new(&session.repo).put(edit).publish()? {
+            Moved::Done => Ok(()),
+            Moved::Lost(_) => Err(freeze::raced(self.source.name())),
+        }
+    }
+}
+
 fn branch(view: &View, name: &str) -> Option<Resolved> {
     let name = RefName::branch(name).ok()?;
     let tip = *view.branches.get(&name)?;
     let source = Source::Branch { name, tip };
     Some(Resolved {
         source,
+        pending: Cell::new(None),
         worker_onto: None,
         gates: Vec::new(),
         leftovers: Vec::new(),
@@ -158,36 +191,30 @@ fn attempt(
     gates: &[String],
     request: &Request,
 ) -> Result<Landed> {
-    let mut report = Report { session, found, onto, gates, dry_run: request.dry_run };
-    if request.dry_run {
+    let report = Report { session, found, onto, gates, dry_run: request.dry_run };
+    let tip = |view: &View| session.branch_tip(view, onto);
+    if request.dry_run || gates.is_empty() {
+        // Nothing slow lies between building and landing: under the lock no other landing of ours can come
+        // first.
+        let held = if request.dry_run { None } else { Some(Landings::begin(session, clone)?) };
         let view = session.view()?;
-        if let Some(done) = already(session, &view, found, onto)? {
-            return Ok(report.already(&done.0, done.1));
+        if let Some((op, landing)) = already(session, &view, found, onto)? {
+            return Ok(report.already(op, &landing));
         }
-        let record =
-            candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
-        return report.landed(&Candidate { record, at: session.repo.objects.null() });
-    }
-    if gates.is_empty() {
-        // Nothing slow lies between building and landing: under the lock no other landing of ours can come first.
-        let held = Landings::begin(session, clone)?;
-        let view = session.view()?;
-        if let Some(done) = already(session, &view, found, onto)? {
-            return Ok(report.already(&done.0, done.1));
+        let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
+        if let Some(held) = held {
+            landing::integrate(&held, &record, found.pending.take())?;
         }
-        let record =
-            candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
-        landing::integrate(&held, &record)?;
-        return report.landed(&Candidate { record, at: session.repo.objects.null() });
+        return report.landed(&record);
     }
+    found.settle(session)?;
     drop(Landings::begin(session, clone)?);
     let view = session.view()?;
-    if let Some(done) = already(session, &view, found, onto)? {
-        return Ok(report.already(&done.0, done.1));
+    if let Some((op, landing)) = already(session, &view, found, onto)? {
+        return Ok(report.already(op, &landing));
     }
     let stale = candidate::waiting(session, &view, &found.source, onto)?;
-    let record =
-        candidate::build(session, &found.source, onto, session.branch_tip(&view, onto)?, request.shape)?;
+    let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
     candidate::drop_all(session, &old)?;
@@ -195,55 +222,32 @@ fn attempt(
     gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, gates, &changes)?;
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;
-    landing::integrate(&held, &kept.record)?;
+    landing::integrate(&held, &kept.record, None)?;
     candidate::drop_all(session, std::slice::from_ref(&kept))?;
-    report.gates = gates;
-    report.landed(&kept)
+    report.landed(&kept.record)
 }
 
 /// The landing on `onto` that already brought this very delta home, if its commit is still reachable.
-fn already(
+pub fn already(
     session: &Session<'_>,
     view: &View,
     found: &Resolved,
     onto: &RefName,
-) -> Result<Option<(OpId, LandedAt)>> {
+) -> Result<Option<(OpId, Landing)>> {
     let Source::Delta { delta, .. } = &found.source else { return Ok(None) };
-    let ledger = Ledger::load(&session.repo, view, None)?;
+    // A delta that is new just now cannot have landed.
+    if found.is_new() {
+        return Ok(None);
+    }
+    let ledger = Ledger::load(&session.repo, view)?;
     let tip = session.branch_tip(view, onto)?;
     for (op, landing, landed) in ledger.deltas() {
         let same = landing.onto == *onto && landed.worker == delta.worker && landed.n == delta.n;
         if same && session.repo.objects.is_ancestor(landing.new, tip)? {
-            return Ok(Some((*op, LandedAt { old: landing.old, new: landing.new, delta: landed.clone() })));
+            return Ok(Some((*op, landing.clone())));
         }
     }
     Ok(None)
-}
-
-/// The same as a step that is already done.
-pub fn already_landed(
-    session: &Session<'_>,
-    view: &View,
-    found: &Resolved,
-    onto: &RefName,
-) -> Result<Option<Step>> {
-    let done = already(session, view, found, onto)?;
-    Ok(done.map(|(op, at)| Step {
-        name: String::new(),
-        op,
-        onto: onto.clone(),
-        old: at.old,
-        new: at.new,
-        state: "integrated",
-        already: true,
-        gates: Vec::new(),
-    }))
-}
-
-struct LandedAt {
-    old: Oid,
-    new: Oid,
-    delta: LandedDelta,
 }
 
 /// Builds the outcome.
@@ -256,41 +260,33 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn landed(&self, candidate: &Candidate) -> Result<Landed> {
-        let landing = &candidate.record.landing;
-        let delta = landing.delta.as_ref();
+    fn landed(&self, record: &CandidateRecord) -> Result<Landed> {
+        let landing = &record.landing;
         Ok(Landed {
+            paths: landing::changes(self.session, landing)?.len(),
+            gates: self.gates.to_vec(),
+            unsigned: self.session.config.is_true("commit.gpgsign"),
+            ..self.of(record.op, landing)
+        })
+    }
+
+    fn already(&self, op: OpId, landing: &Landing) -> Landed {
+        Landed { already: true, ..self.of(op, landing) }
+    }
+
+    fn of(&self, op: OpId, landing: &Landing) -> Landed {
+        let delta = landing.delta.as_ref();
+        Landed {
             name: self.found.source.name().to_owned(),
             onto: self.onto.clone(),
             old: landing.old,
             new: landing.new,
-            op: candidate.record.op,
+            op,
             commits: delta.map_or(1, |d| if d.squash { 1 } else { d.commits.len() }),
-            paths: landing::changes(self.session, landing)?.len(),
+            paths: 0,
             match_: delta.map(|d| d.match_),
             squash: delta.is_some_and(|d| d.squash),
             already: false,
-            dry_run: self.dry_run,
-            gates: self.gates.to_vec(),
-            leftovers: self.found.leftovers.clone(),
-            undeclared: self.found.undeclared.clone(),
-            skipped: self.found.skipped.clone(),
-            unsigned: self.session.config.is_true("commit.gpgsign"),
-        })
-    }
-
-    fn already(&self, op: &OpId, at: LandedAt) -> Landed {
-        Landed {
-            name: self.found.source.name().to_owned(),
-            onto: self.onto.clone(),
-            old: at.old,
-            new: at.new,
-            op: *op,
-            commits: at.delta.commits.len(),
-            paths: 0,
-            match_: Some(at.delta.match_),
-            squash: at.delta.squash,
-            already: true,
             dry_run: self.dry_run,
             gates: Vec::new(),
             leftovers: self.found.leftovers.clone(),

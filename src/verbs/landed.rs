@@ -66,7 +66,7 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
     let delta = worker.delta(&session.repo)?;
     let head = worker.head.or(worker.record.tip).unwrap_or(worker.record.base);
     let tip = delta.as_ref().map_or(head, |d| d.tip);
-    let ledger = Ledger::load(&session.repo, view, None)?;
+    let ledger = Ledger::load(&session.repo, view)?;
     let receipts = ledger
         .deltas()
         .filter(|(_, landing, d)| d.worker == worker.id && landing.onto == onto && d.tip == tip)

@@ -41,13 +41,14 @@ impl<'s> Landings<'s> {
     /// Takes the lock and first ends what dead processes began.
     pub fn begin(session: &'s Session<'s>, clone: &'s str) -> Result<Landings<'s>> {
         let landings = Landings { session, clone, _lock: session.lock_landing()? };
-        recover::open_intents(&landings, &session.view()?)?;
+        recover::open_intents(&landings)?;
         Ok(landings)
     }
 }
 
 /// Moves the branch to the candidate. `TrunkMoved` means that nothing changed and a new candidate is needed.
-pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord) -> Result<()> {
+/// `first` is a ref move that must be durable before: the delta's own record, when it is new.
+pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option<Edit>) -> Result<()> {
     let session = held.session;
     let landing = &candidate.landing;
     let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
@@ -61,14 +62,13 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord) -> Result<()>
         checkout::refuse_overlap(session, admin, &changes)?;
     }
     let mut refs = session.repo.ref_session()?;
-    journal(held, &mut refs, candidate.op, candidate.at, LaneEntry::Intent(landing.clone()))?;
+    journal(held, &mut refs, first, candidate.op, candidate.at, LaneEntry::Intent(landing.clone()))?;
     crate::fault::point("landing: intent durable");
     if let Some(admin) = &admin {
         move_checkout(held, candidate, admin, (old_tree, new_tree))?;
     }
     crate::fault::point("landing: checkout moved");
     let outcome = refs.apply(&[Edit::update(landing.onto.clone(), landing.old, landing.new)]);
-    drop(refs);
     crate::fault::point("landing: branch moved");
     let outcome = match outcome {
         Ok(Moved::Done) => Ok(()),
@@ -79,7 +79,7 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord) -> Result<()>
         return Err(take_back(held, candidate, admin.as_ref(), (old_tree, new_tree), failure));
     }
     acknowledge(session, landing)?;
-    receipt(held, candidate.op, candidate.at, landing);
+    receipt(held, &mut refs, candidate.op, candidate.at, landing);
     Ok(())
 }
 
@@ -153,34 +153,35 @@ pub fn acknowledge(session: &Session<'_>, landing: &Landing) -> Result<()> {
 }
 
 /// Receipt and notes. The landing is a fact already: if this fails, the next verb writes them.
-fn receipt(held: &Landings<'_>, op: OpId, at: i64, landing: &Landing) {
-    if write_receipt(held, op, at, landing).is_err() {
+fn receipt(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, landing: &Landing) {
+    if write_receipt(held, refs, op, at, landing).is_err() {
         held.session.tell("the landing stands; its receipt is written by the next verb");
     }
 }
 
 /// Appends the landing to the lane and adds the note, in one transaction; the notes ref may be contended by
-/// others, so it is read again until it is ours.
-pub fn write_receipt(held: &Landings<'_>, op: OpId, at: i64, landing: &Landing) -> Result<()> {
-    let session = held.session;
+/// others, so it is read again until it is ours. Both can be made again from the intent, so nobody waits
+/// for the disk.
+pub fn write_receipt(
+    held: &Landings<'_>,
+    refs: &mut RefSession<'_>,
+    op: OpId,
+    at: i64,
+    landing: &Landing,
+) -> Result<()> {
+    let repo = &held.session.repo;
     for _ in 0..50 {
-        let lane = tip(&session.repo, held.clone)?;
+        let lane = tip(repo, held.clone)?;
         let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
-        let mut draft = Draft::new(&session.repo).put(append(
-            &session.repo,
-            held.clone,
-            lane,
-            &record,
-            None,
-            &[landing.new],
-        )?);
-        if let Some(edit) = note(session, op, at, landing)? {
+        let mut draft = Draft::new(repo).put(append(repo, held.clone, lane, &record, None, &[landing.new])?);
+        if let Some(edit) = note(held.session, op, at, landing)? {
             draft = draft.put(edit);
         }
-        if draft.publish()? == Moved::Done {
+        if draft.publish_lazily_in(refs)? == Moved::Done {
             crate::fault::point("landing: receipt written");
             return Ok(());
         }
+        refs.renew()?;
     }
     Err(Failure::fault("writing the receipt", "the notes kept moving"))
 }
@@ -220,12 +221,20 @@ fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<O
 /// Closes an intent that moved nothing.
 pub fn abandon(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
     let mut refs = held.session.repo.ref_session()?;
-    journal(held, &mut refs, op, held.session.clock.now_secs(), LaneEntry::Abandoned { why: why.to_owned() })
+    journal(
+        held,
+        &mut refs,
+        None,
+        op,
+        held.session.clock.now_secs(),
+        LaneEntry::Abandoned { why: why.to_owned() },
+    )
 }
 
 fn journal(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
+    first: Option<Edit>,
     op: OpId,
     at: i64,
     entry: LaneEntry,
@@ -237,7 +246,8 @@ fn journal(
     };
     let lane = tip(repo, held.clone)?;
     let edit = append(repo, held.clone, lane, &LaneRecord { v: VERSION, op, at, entry }, None, &keeps)?;
-    match Draft::new(repo).put(edit).publish_in(refs)? {
+    let draft = first.into_iter().fold(Draft::new(repo), Draft::put).put(edit);
+    match draft.publish_in(refs)? {
         Moved::Done => Ok(()),
         Moved::Lost(_) => {
             Err(Refusal::new(Token::Busy, "the lane of this clone was written by somebody else")

@@ -6,20 +6,19 @@ use crate::domain::Result;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Landing;
-use crate::state::Ledger;
-use crate::state::View;
+use crate::state::open_intent;
+use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 
-/// Ends every open intent of this clone. The land lock is held, so their owners are dead.
-pub fn open_intents(held: &Landings<'_>, view: &View) -> Result<()> {
-    let ledger = Ledger::load(&held.session.repo, view, Some(held.clone))?;
-    // Oldest first, as they would have ended.
-    for (op, at, intent) in ledger.open.iter().rev() {
-        end(held, *op, *at, intent)?;
+/// Ends the open intent of this clone, if there is one. The land lock is held, so its owner is dead.
+pub fn open_intents(held: &Landings<'_>) -> Result<()> {
+    let repo = &held.session.repo;
+    match open_intent(repo, tip(repo, held.clone)?)? {
+        Some((op, at, intent)) => end(held, op, at, &intent),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
@@ -31,7 +30,7 @@ fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
     };
     if landed || (now == Some(intent.old) && finish(held, intent)?) {
         landing::acknowledge(session, intent)?;
-        landing::write_receipt(held, op, at, intent)?;
+        landing::write_receipt(held, &mut session.repo.ref_session()?, op, at, intent)?;
         session.tell(format!(
             "recovered: {} holds {} (operation {op})",
             intent.onto.short(),

@@ -143,7 +143,7 @@ impl<'s> Session<'s> {
 
     /// The person as a commit header states them, `Name <mail>`.
     pub fn person(&self) -> Result<String> {
-        self.repo.identity()?.ok_or_else(|| {
+        self.repo.identity(&self.config)?.ok_or_else(|| {
             Refusal::new(
                 Token::NoIdentity,
                 "git does not know who you are, and a landing is committed by you",

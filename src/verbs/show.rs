@@ -63,7 +63,7 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     let worker = view.worker(name)?;
     match part {
         Part::Card => {
-            let ledger = Ledger::load(&session.repo, &view, None)?;
+            let ledger = Ledger::load(&session.repo, &view)?;
             let row = status::row(session, &view, &ledger, &session.repo.worktrees()?, worker)?;
             card(session, worker, row).map(|c| Shown::Card(Box::new(c)))
         }

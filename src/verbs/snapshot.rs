@@ -96,7 +96,7 @@ pub fn take(
         moved = true;
     }
     if kept.head != Some(head) {
-        repo.make_durable(&repo.needed_objects(base, head)?)?;
+        repo.make_durable(&repo.objects.brought(base, head)?)?;
         draft = draft.put(Edit { name: head_ref(id)?, old: kept.head, new: Some(head) });
         seen.kept.head = Some(head);
         moved = true;

@@ -65,7 +65,7 @@ pub struct Row {
 pub fn run(session: &Session<'_>) -> Result<Status> {
     let view = session.view()?;
     let worktrees = if view.workers.is_empty() { Vec::new() } else { session.repo.worktrees()? };
-    let ledger = Ledger::load(&session.repo, &view, None)?;
+    let ledger = Ledger::load(&session.repo, &view)?;
     let rows = view.workers.iter().map(|w| row(session, &view, &ledger, &worktrees, w));
     Ok(Status {
         workers: rows.collect::<Result<Vec<Row>>>()?,

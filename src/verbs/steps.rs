@@ -11,6 +11,7 @@ use crate::plumbing::Moved;
 use crate::state::CandidateRecord;
 use crate::state::Draft;
 use crate::state::LIST_LOCAL;
+use crate::state::Landing;
 use crate::state::candidate_ref;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
@@ -123,15 +124,11 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     let held = Landings::begin(session, &clone)?;
     let view = session.view()?;
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?.pop();
-    if let Some(landed) = land::already_landed(session, &view, &found, &onto)? {
+    if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {
         candidate::drop_all(session, waiting.as_slice())?;
-        return Ok(Step {
-            name: name.to_owned(),
-            state: "integrated",
-            already: true,
-            gates: Vec::new(),
-            ..landed
-        });
+        let (name, gates) = (name.to_owned(), Vec::new());
+        let Landing { onto, old, new, .. } = landing;
+        return Ok(Step { name, op, onto, old, new, state: "integrated", already: true, gates });
     }
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
     if waiting.record.admitted.is_none() {
@@ -144,7 +141,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
         .into());
     }
-    landing::integrate(&held, &waiting.record)?;
+    landing::integrate(&held, &waiting.record, None)?;
     candidate::drop_all(session, std::slice::from_ref(&waiting))?;
     Ok(step(name, &waiting.record, "integrated", false, waiting.record.admitted.clone().unwrap_or_default()))
 }

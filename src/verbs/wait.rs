@@ -104,7 +104,7 @@ fn timed_out(view: &View, ids: &[crate::domain::WorkerId]) -> crate::domain::Fai
 
 fn rows(session: &Session<'_>, ids: &[crate::domain::WorkerId]) -> Result<Waited> {
     let view = session.view()?;
-    let ledger = Ledger::load(&session.repo, &view, None)?;
+    let ledger = Ledger::load(&session.repo, &view)?;
     let worktrees = session.repo.worktrees()?;
     let mut workers = Vec::new();
     for id in ids {

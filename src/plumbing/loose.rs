@@ -1,0 +1,106 @@
+//! Refs of the files backend, read in process. A ref that cannot be read is a fault, never absent.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::objects::oid_of;
+use crate::plumbing::refs::Ref;
+use bstr::ByteSlice;
+use gix::refs::Target;
+use gix::refs::file::Store;
+use std::fmt::Display;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A listing that crossed a `pack-refs` is made again; so often at most.
+const TRIES: usize = 20;
+
+fn store(common: &Path, hash: gix::hash::Kind) -> Store {
+    Store::at(common.to_owned(), hash)
+}
+
+fn failed(what: &str, e: impl Display) -> Failure {
+    Failure::fault(format!("reading {what}"), e)
+}
+
+/// See [`crate::plumbing::Repo::refs`].
+pub(super) fn list(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
+    for _ in 0..TRIES {
+        let before = stamp(common);
+        let listed = list_once(&store(common, hash), prefixes);
+        // A ref that is packed meanwhile is in neither the old packed file nor among the loose ones.
+        if stamp(common) == before {
+            return listed;
+        }
+    }
+    Err(failed("the refs", "they are packed over and over"))
+}
+
+fn stamp(common: &Path) -> Option<(u64, SystemTime, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = common.join("packed-refs").metadata().ok()?;
+    Some((meta.len(), meta.modified().ok()?, meta.ino()))
+}
+
+fn list_once(store: &Store, prefixes: &[&str]) -> Result<Vec<Ref>> {
+    let platform = store.iter().map_err(|e| failed("packed refs", e))?;
+    let mut found = Vec::new();
+    for prefix in prefixes {
+        let below = format!("{prefix}/");
+        let path: &gix::path::RelativePath =
+            below.as_bytes().try_into().map_err(|e: gix::Error| failed(prefix, e))?;
+        for item in platform.prefixed(path).map_err(|e| failed(prefix, e))? {
+            let item = item.map_err(|e| failed(prefix, e))?;
+            found.extend(resolve(store, item)?);
+        }
+        // The prefix itself may be a ref.
+        if let Some(item) = store.try_find(*prefix).map_err(|e| failed(prefix, e))?
+            && item.name.as_bstr() == prefix
+        {
+            found.extend(resolve(store, item)?);
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup_by(|a, b| a.name == b.name);
+    Ok(found)
+}
+
+/// Follows a symbolic ref to its object; one that points at nothing is left out, as git does.
+fn resolve(store: &Store, item: gix::refs::Reference) -> Result<Option<Ref>> {
+    let name = RefName::new(item.name.as_bstr().to_str_lossy())?;
+    let mut points_at = None;
+    let mut target = item.target;
+    for _ in 0..5 {
+        match target {
+            Target::Object(oid) => return Ok(Some(Ref { name, oid: oid_of(&oid), points_at })),
+            Target::Symbolic(next) => {
+                if points_at.is_none() {
+                    points_at = Some(RefName::new(next.as_bstr().to_str_lossy())?);
+                }
+                let found = store.try_find(next.as_ref()).map_err(|e| failed(name.as_str(), e))?;
+                let Some(found) = found else { return Ok(None) };
+                target = found.target;
+            }
+        }
+    }
+    Err(failed(name.as_str(), "it is symbolic too many times over"))
+}
+
+/// See [`crate::plumbing::Repo::read_refs`].
+pub(super) fn read(common: &Path, hash: gix::hash::Kind, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
+    let store = store(common, hash);
+    let one = |name: &&RefName| -> Result<Option<Oid>> {
+        let found = store.try_find(name.as_str()).map_err(|e| failed(name.as_str(), e))?;
+        // Packed between the look at the loose file and the one at the packed file: look once more.
+        let found = match found {
+            None => Store::at(common.to_owned(), hash)
+                .try_find(name.as_str())
+                .map_err(|e| failed(name.as_str(), e))?,
+            some => some,
+        };
+        let found = found.filter(|f| f.name.as_bstr() == name.as_str());
+        Ok(found.map(|item| resolve(&store, item)).transpose()?.flatten().map(|r| r.oid))
+    };
+    names.iter().map(one).collect()
+}
