@@ -22,3 +22,10 @@ mod surfaces;
 mod verbs;
 
 pub use surfaces::main;
+
+/// For `benches/` only: the merge of three trees named by revisions, made `times` over in one process. Gives
+/// the tree's id and the milliseconds of each run.
+#[cfg(feature = "bench")]
+pub fn bench_merge(objects: &std::path::Path, trees: [&str; 3], times: usize) -> Option<(String, Vec<f64>)> {
+    plumbing::bench_merge(objects, trees, times).ok()
+}

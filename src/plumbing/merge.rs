@@ -133,3 +133,20 @@ fn neutral() -> gix::worktree::Stack {
         Vec::new(),
     )
 }
+
+/// See `git_skein::bench_merge`. Trees are full ids.
+#[cfg(feature = "bench")]
+pub fn bench_merge(dir: &std::path::Path, trees: [&str; 3], times: usize) -> Result<(String, Vec<f64>)> {
+    let objects = Objects::open(dir, "sha1")?.scratch()?;
+    let [base, ours, theirs] = [trees[0].parse()?, trees[1].parse()?, trees[2].parse()?];
+    let mut merger = Merger::new(&objects);
+    let (mut tree, mut millis) = (String::new(), Vec::new());
+    for _ in 0..times {
+        let started = std::time::Instant::now();
+        if let Merged::Clean(oid) = merger.trees(base, ours, theirs, Renames::Follow)? {
+            tree = oid.to_string();
+        }
+        millis.push(started.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok((tree, millis))
+}

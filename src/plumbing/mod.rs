@@ -46,3 +46,6 @@ pub use worktree::Admin;
 pub use worktree::Dirty;
 pub use worktree::Untracked;
 pub use worktree::Worktree;
+
+#[cfg(feature = "bench")]
+pub use merge::bench_merge;

@@ -1,0 +1,215 @@
+//! The funnel beside plain git, in one run on one machine: pairs of commands in turn, medians and their
+//! ratio. `cargo bench --features bench` prints the table of docs/performance.md.
+//!
+//! `SKEIN_BIN` names another binary than the one built here, `SKEIN_ROUNDS` the rounds of simultaneous
+//! dispatches (default 10; the published figure is of 200).
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a program for developers")]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Instant;
+
+fn main() {
+    println!("| what | ours | plain git | ratio | limit |");
+    println!("|---|---|---|---|---|");
+    cold_start();
+    merges();
+    land();
+    dispatch();
+    at_once();
+}
+
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(files: usize) -> Place {
+        let place = Place { root: tempfile::tempdir().unwrap() };
+        place.git(&["init", "--quiet", "--template=", "--initial-branch=main", "."]);
+        place.git(&["config", "user.name", "Ada"]);
+        place.git(&["config", "user.email", "ada@example.invalid"]);
+        import(&place.repo(), &stream(files));
+        place.git(&["read-tree", "-m", "-u", "main"]);
+        place
+    }
+
+    fn repo(&self) -> PathBuf {
+        let repo = self.root.path().join("repo");
+        std::fs::create_dir_all(&repo).unwrap();
+        repo
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.repo()).env("HOME", self.root.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        text(self.command("git", args))
+    }
+
+    fn skein(&self, args: &[&str]) -> String {
+        text(self.command(&binary(), args))
+    }
+
+    fn millis(&self, program: &str, args: &[&str]) -> f64 {
+        let started = Instant::now();
+        text(self.command(program, args));
+        started.elapsed().as_secs_f64() * 1e3
+    }
+}
+
+fn binary() -> String {
+    std::env::var("SKEIN_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_git-skein").to_owned())
+}
+
+fn text(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// `files` small files, twenty to a folder, in one commit on main.
+fn stream(files: usize) -> String {
+    let mut text = String::from("commit refs/heads/main\ncommitter Ada <a@x> 1767225600 +0000\ndata 4\nbase\n");
+    for n in 0..files {
+        let body = lines(n);
+        write!(text, "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n", n / 400, n / 20 % 20, body.len()).unwrap();
+    }
+    text
+}
+
+fn lines(n: usize) -> String {
+    (0..20).map(|line| format!("{n} {line}\n")).collect()
+}
+
+/// A commit on `branch` that changes one line of `count` files, `step` apart, from the `line`-th on.
+fn edit(branch: &str, count: usize, step: usize, line: usize) -> String {
+    let mut text =
+        format!("commit refs/heads/{branch}\ncommitter Ada <a@x> 1767225700 +0000\ndata 4\nedit\nfrom refs/heads/main^0\n");
+    for n in (0..count).map(|k| k * step) {
+        let body = lines(n).replace(&format!("{n} {line}\n"), &format!("{n} {line} {branch}\n"));
+        write!(text, "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n", n / 400, n / 20 % 20, body.len()).unwrap();
+    }
+    text
+}
+
+fn import(repo: &Path, stream: &str) {
+    let mut git = Command::new("git");
+    let mut child =
+        git.args(["fast-import", "--quiet", "--force"]).current_dir(repo).stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), stream.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// One row: the two in turn, medians, and the median of the ratios pair by pair.
+fn row(what: &str, pairs: Vec<(f64, f64)>, limit: f64) {
+    let ratio = median(pairs.iter().map(|(ours, git)| ours / git).collect());
+    let (ours, git) = (median(pairs.iter().map(|p| p.0).collect()), median(pairs.iter().map(|p| p.1).collect()));
+    println!("| {what} | {ours:.1} ms | {git:.1} ms | {ratio:.2} | {limit} |");
+}
+
+fn cold_start() {
+    let place = Place::new(100);
+    place.skein(&["init"]);
+    let pairs = |args: &[&str]| {
+        let pair = |_| (place.millis(&binary(), args), place.millis("git", &["rev-parse", "HEAD"]));
+        (0..40).map(pair).collect()
+    };
+    row("`--version` beside `git rev-parse HEAD`", pairs(&["--version"]), 1.5);
+    row("`status` beside `git rev-parse HEAD`", pairs(&["status"]), f64::NAN);
+    let pair = |_| (place.millis(&binary(), &["status"]), place.millis("git", &["status"]));
+    row("`status` beside `git status`", (0..40).map(pair).collect(), f64::NAN);
+}
+
+fn merges() {
+    let place = Place::new(50_000);
+    for (count, limit) in [(1, 1.0), (10, 2.0), (100, 15.0)] {
+        for (branch, line) in [("ours", 2), ("theirs", 17)] {
+            import(&place.repo(), &edit(branch, count, 50_000 / count, line));
+        }
+        let tree = |rev: &str| place.git(&["rev-parse", &format!("{rev}^{{tree}}")]);
+        let trees = [tree("main"), tree("ours"), tree("theirs")];
+        let named = [trees[0].as_str(), trees[1].as_str(), trees[2].as_str()];
+        let objects = place.repo().join(".git/objects");
+        let (merged, ours) = git_skein::bench_merge(&objects, named, 15).unwrap();
+        let args = ["merge-tree", "--write-tree", "--merge-base=main", "ours", "theirs"];
+        let git = (0..15).map(|_| place.millis("git", &args));
+        let pairs: Vec<(f64, f64)> = ours.into_iter().zip(git).collect();
+        assert_eq!(merged, place.git(&args), "git merges to another tree");
+        let ours = median(pairs.iter().map(|p| p.0).collect());
+        assert!(ours <= limit, "merging {count} files took {ours} ms");
+        row(&format!("merge of {count} files both sides changed, of 50,000, in process; limit in ms"), pairs, limit);
+    }
+}
+
+fn land() {
+    let place = Place::new(1000);
+    let runs = 12;
+    for n in 0..runs + 1 {
+        let script = format!("echo {n} > n{n} && git add n{n} && git commit -qm n{n}");
+        place.skein(&["dispatch", "--wait", "--name", &format!("w{n}"), "t", "--", "sh", "-c", &script]);
+    }
+    let pair = |n: usize| {
+        std::fs::write(place.repo().join(format!("c{n}")), n.to_string()).unwrap();
+        place.git(&["add", &format!("c{n}")]);
+        let git = place.millis("git", &["-c", "core.fsync=all", "commit", "--quiet", "-m", "c"]);
+        (place.millis(&binary(), &["land", &format!("w{n}")]), git)
+    };
+    row("`land` beside `git -c core.fsync=all commit`", (0..runs).map(pair).collect(), 3.0);
+    let trace = place.root.path().join("trace");
+    let args = ["-f", "-qq", "-e", "trace=execve", "-o", trace.to_str().unwrap(), &binary(), "land", &format!("w{runs}")];
+    if place.command("strace", &args).output().is_ok_and(|o| o.status.success()) {
+        let trace = std::fs::read_to_string(&trace).unwrap();
+        let git = trace.lines().filter(|l| l.contains("[\"git\"") && l.ends_with("= 0")).count();
+        println!("| git processes of one `land` | {git} | 1 | | |");
+    }
+}
+
+fn dispatch() {
+    let place = Place::new(20_000);
+    place.skein(&["init"]);
+    let pair = |n: usize| {
+        let name = format!("w{n}");
+        let ours = place.millis(&binary(), &["dispatch", "--name", &name, "t", "--", "true"]);
+        place.skein(&["wait"]);
+        let path = format!("../plain{n}");
+        let git = place.millis("git", &["worktree", "add", "--quiet", "--detach", &path]);
+        for path in [path, format!("../repo.skein/{name}")] {
+            std::fs::remove_dir_all(place.repo().join(path)).unwrap();
+        }
+        (ours, git)
+    };
+    row("`dispatch` on 20,000 files beside `git worktree add --detach`", (0..7).map(pair).collect(), 1.1);
+}
+
+fn at_once() {
+    let rounds: usize = std::env::var("SKEIN_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(10);
+    let place = Place::new(20);
+    place.skein(&["init"]);
+    let round = |start: &dyn Fn(usize) -> Command| {
+        let children: Vec<_> =
+            (0..16).map(|n| start(n).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()).collect();
+        children.into_iter().map(|mut c| c.wait().unwrap()).filter(|s| !s.success()).count()
+    };
+    let (mut ours, mut git) = (0, 0);
+    for r in 0..rounds {
+        ours += round(&|n| place.command(&binary(), &["dispatch", "--name", &format!("r{r}-{n}"), "t", "--", "true"]));
+        place.skein(&["wait"]);
+        git += round(&|n| place.command("git", &["worktree", "add", "--quiet", "--detach", &format!("../g{r}-{n}")]));
+    }
+    println!("| 16 at once, {rounds} rounds: failures | {ours} | {git} | | 0 |");
+    assert_eq!(ours, 0);
+}
