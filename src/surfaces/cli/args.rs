@@ -174,7 +174,7 @@ pub struct Dispatch {
 }
 
 #[derive(Debug, Args)]
-#[group(multiple = false)]
+#[group(skip)]
 pub struct Show {
     pub worker: String,
     /// The change set as a diff.
