@@ -14,7 +14,9 @@ use std::io;
 use std::io::ErrorKind;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Component;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// How often a removal is tried again when something was written into the tree meanwhile.
 const REMOVALS: u32 = 3;
@@ -38,6 +40,23 @@ pub fn failure(doing: &str, path: &Path, error: io::Error) -> Failure {
         }
         _ => Failure::fault(what, error),
     }
+}
+
+/// `path` without `.` and `..`, and without symlinks as far as it exists.
+pub fn resolved(path: &Path) -> PathBuf {
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(found.pop()),
+            _ => {
+                found.push(part);
+                // One step at a time, so that `..` behind a link leads where the system would go.
+                found = fs::canonicalize(&found).unwrap_or(found);
+            }
+        }
+    }
+    found
 }
 
 /// Puts `bytes` at `path` in one step. The permissions of a file there are kept, a symlink there is

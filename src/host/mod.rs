@@ -25,6 +25,7 @@ pub use file::read_optional;
 pub use file::remove_optional;
 pub use file::remove_tree;
 pub use file::replace;
+pub use file::resolved;
 pub use file::sync_dir;
 pub use file::sync_file;
 pub use file::sync_tree_dirs;

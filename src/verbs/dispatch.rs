@@ -195,9 +195,10 @@ fn make(
 
 /// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
 fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
-    let main = session.repo.worktrees()?.into_iter().next().map(|w| w.path).unwrap_or_default();
+    let worktrees = session.repo.worktrees()?;
+    let main = worktrees.first().map(|w| w.path.clone()).unwrap_or_default();
     let dir = match session.config.path("skein.worktreedir", session.env.get("HOME")) {
-        Some(dir) => main.join(dir),
+        Some(dir) => crate::host::resolved(&main.join(dir)),
         None => {
             let mut name = main.file_name().unwrap_or_default().to_owned();
             name.push(".skein");
@@ -205,11 +206,10 @@ fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
         }
     };
     let path = dir.join(handle.as_str());
-    let inside = |tree: &Path| path.starts_with(tree) && !session.repo.dirs.bare;
-    if inside(&main) {
+    if worktrees.iter().any(|w| !w.bare && path.starts_with(&w.path)) {
         return Err(Refusal::new(
             Token::WorktreeInside,
-            "skein.worktreeDir lies inside the working tree, where git clean deletes it",
+            "skein.worktreeDir lies inside a working tree, where git clean deletes it",
         )
         .lines([path.display().to_string()])
         .show("git config --get skein.worktreeDir")
