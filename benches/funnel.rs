@@ -4,7 +4,12 @@
 //! `SKEIN_BIN` names another binary than the one built here, `SKEIN_ROUNDS` the rounds of simultaneous
 //! dispatches (default 10; the published figure is of 200).
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods, reason = "a program for developers")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a program for developers"
+)]
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,7 +51,11 @@ impl Place {
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(args).current_dir(self.repo()).env("HOME", self.root.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+            .args(args)
+            .current_dir(self.repo())
+            .env("HOME", self.root.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1");
         command.stdin(Stdio::null());
         command
     }
@@ -78,10 +87,18 @@ fn text(mut command: Command) -> String {
 
 /// `files` small files, twenty to a folder, in one commit on main.
 fn stream(files: usize) -> String {
-    let mut text = String::from("commit refs/heads/main\ncommitter Ada <a@x> 1767225600 +0000\ndata 4\nbase\n");
+    let mut text =
+        String::from("commit refs/heads/main\ncommitter Ada <a@x> 1767225600 +0000\ndata 4\nbase\n");
     for n in 0..files {
         let body = lines(n);
-        write!(text, "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n", n / 400, n / 20 % 20, body.len()).unwrap();
+        write!(
+            text,
+            "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n",
+            n / 400,
+            n / 20 % 20,
+            body.len()
+        )
+        .unwrap();
     }
     text
 }
@@ -92,19 +109,31 @@ fn lines(n: usize) -> String {
 
 /// A commit on `branch` that changes one line of `count` files, `step` apart, from the `line`-th on.
 fn edit(branch: &str, count: usize, step: usize, line: usize) -> String {
-    let mut text =
-        format!("commit refs/heads/{branch}\ncommitter Ada <a@x> 1767225700 +0000\ndata 4\nedit\nfrom refs/heads/main^0\n");
+    let mut text = format!(
+        "commit refs/heads/{branch}\ncommitter Ada <a@x> 1767225700 +0000\ndata 4\nedit\nfrom refs/heads/main^0\n"
+    );
     for n in (0..count).map(|k| k * step) {
         let body = lines(n).replace(&format!("{n} {line}\n"), &format!("{n} {line} {branch}\n"));
-        write!(text, "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n", n / 400, n / 20 % 20, body.len()).unwrap();
+        write!(
+            text,
+            "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n",
+            n / 400,
+            n / 20 % 20,
+            body.len()
+        )
+        .unwrap();
     }
     text
 }
 
 fn import(repo: &Path, stream: &str) {
     let mut git = Command::new("git");
-    let mut child =
-        git.args(["fast-import", "--quiet", "--force"]).current_dir(repo).stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = git
+        .args(["fast-import", "--quiet", "--force"])
+        .current_dir(repo)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), stream.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
 }
@@ -117,7 +146,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// One row: the two in turn, medians, and the median of the ratios pair by pair.
 fn row(what: &str, pairs: Vec<(f64, f64)>, limit: f64) {
     let ratio = median(pairs.iter().map(|(ours, git)| ours / git).collect());
-    let (ours, git) = (median(pairs.iter().map(|p| p.0).collect()), median(pairs.iter().map(|p| p.1).collect()));
+    let (ours, git) =
+        (median(pairs.iter().map(|p| p.0).collect()), median(pairs.iter().map(|p| p.1).collect()));
     println!("| {what} | {ours:.1} ms | {git:.1} ms | {ratio:.2} | {limit} |");
 }
 
@@ -151,7 +181,11 @@ fn merges() {
         assert_eq!(merged, place.git(&args), "git merges to another tree");
         let ours = median(pairs.iter().map(|p| p.0).collect());
         assert!(ours <= limit, "merging {count} files took {ours} ms");
-        row(&format!("merge of {count} files both sides changed, of 50,000, in process; limit in ms"), pairs, limit);
+        row(
+            &format!("merge of {count} files both sides changed, of 50,000, in process; limit in ms"),
+            pairs,
+            limit,
+        );
     }
 }
 
@@ -170,7 +204,17 @@ fn land() {
     };
     row("`land` beside `git -c core.fsync=all commit`", (0..runs).map(pair).collect(), 3.0);
     let trace = place.root.path().join("trace");
-    let args = ["-f", "-qq", "-e", "trace=execve", "-o", trace.to_str().unwrap(), &binary(), "land", &format!("w{runs}")];
+    let args = [
+        "-f",
+        "-qq",
+        "-e",
+        "trace=execve",
+        "-o",
+        trace.to_str().unwrap(),
+        &binary(),
+        "land",
+        &format!("w{runs}"),
+    ];
     if place.command("strace", &args).output().is_ok_and(|o| o.status.success()) {
         let trace = std::fs::read_to_string(&trace).unwrap();
         let git = trace.lines().filter(|l| l.contains("[\"git\"") && l.ends_with("= 0")).count();
@@ -206,9 +250,13 @@ fn at_once() {
     };
     let (mut ours, mut git) = (0, 0);
     for r in 0..rounds {
-        ours += round(&|n| place.command(&binary(), &["dispatch", "--name", &format!("r{r}-{n}"), "t", "--", "true"]));
+        ours += round(&|n| {
+            place.command(&binary(), &["dispatch", "--name", &format!("r{r}-{n}"), "t", "--", "true"])
+        });
         place.skein(&["wait"]);
-        git += round(&|n| place.command("git", &["worktree", "add", "--quiet", "--detach", &format!("../g{r}-{n}")]));
+        git += round(&|n| {
+            place.command("git", &["worktree", "add", "--quiet", "--detach", &format!("../g{r}-{n}")])
+        });
     }
     println!("| 16 at once, {rounds} rounds: failures | {ours} | {git} | | 0 |");
     assert_eq!(ours, 0);

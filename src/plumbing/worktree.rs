@@ -126,16 +126,25 @@ impl Repo {
 
     /// Every commit that the worktree's `HEAD` has ever been at, by its reflog.
     pub fn heads_ever(&self, admin: &Admin) -> Result<Vec<Oid>> {
-        if !self.is_reftable() {
-            return Ok(logged_heads(&std::fs::read(admin.dir.join("logs/HEAD")).unwrap_or_default()));
-        }
-        let call = Call::new([git_dir(&admin.dir)]).args(&["rev-list", "--walk-reflogs", "HEAD", "--"]);
-        let found = self.git.run(&call.reads())?;
-        let mut heads: Vec<Oid> =
-            found.stdout.lines().filter_map(|l| l.to_str_lossy().parse().ok()).collect();
+        let mut heads = self.logged(&admin.dir, "HEAD")?;
         heads.sort_unstable();
         heads.dedup();
         Ok(heads)
+    }
+
+    /// The entries of the stash, which all worktrees share, newest first.
+    pub fn stash(&self) -> Result<Vec<Oid>> {
+        self.logged(&self.dirs.common, "refs/stash")
+    }
+
+    /// What a ref has been at, by its reflog. Nothing if there is no such ref.
+    fn logged(&self, dir: &Path, name: &str) -> Result<Vec<Oid>> {
+        if !self.is_reftable() {
+            return Ok(logged(&std::fs::read(dir.join("logs").join(name)).unwrap_or_default()));
+        }
+        let call = Call::new([git_dir(dir)]).args(&["rev-list", "--walk-reflogs", name, "--"]);
+        let found = self.git.run(&call.reads())?;
+        Ok(found.stdout.lines().filter_map(|l| l.to_str_lossy().parse().ok()).collect())
     }
 
     /// Forgets the worktree that `admin` registers. Its files must be gone already.
@@ -228,14 +237,12 @@ fn checkout_of(dir: &Path) -> Option<PathBuf> {
     link.parent().map(Path::to_owned)
 }
 
-/// The commits that a reflog names: lines `<old> <new> <who> <when>`, a tab, what was done.
-fn logged_heads(bytes: &[u8]) -> Vec<Oid> {
-    let words = bytes.lines().flat_map(|line| line.splitn(3, |b| *b == b' ').take(2));
-    let mut heads: Vec<Oid> =
-        words.filter_map(|w| w.to_str().ok()?.parse().ok()).filter(|o: &Oid| !o.is_null()).collect();
-    heads.sort_unstable();
-    heads.dedup();
-    heads
+/// The commits of a reflog, newest first: lines `<old> <new> <who> <when>`, a tab, what was done.
+fn logged(bytes: &[u8]) -> Vec<Oid> {
+    let new = |line: &[u8]| line.split(|b| *b == b' ').nth(1)?.to_str().ok()?.parse().ok();
+    let mut found: Vec<Oid> = bytes.lines().filter_map(new).filter(|o| !o.is_null()).collect();
+    found.reverse();
+    found
 }
 
 fn split(bytes: &[u8]) -> Vec<BString> {

@@ -16,15 +16,29 @@ use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
 use crate::verbs::snapshot::Seen;
+use bstr::ByteSlice;
+
+/// Where every worker has its address.
+const MAIL: &str = "@worker.skein.invalid";
 
 /// The address that a worker commits with.
 pub fn mail(id: WorkerId) -> String {
-    format!("{id}@worker.skein.invalid")
+    format!("{id}{MAIL}")
 }
 
 /// `Name <mail>` of a worker.
 pub fn author(id: WorkerId, handle: &Handle) -> String {
     format!("{handle} <{}>", mail(id))
+}
+
+/// Whether `oid` was committed in the name of worker `id`. A landing is committed by the person.
+pub fn committed_by(session: &Session<'_>, oid: Oid, id: WorkerId) -> Result<bool> {
+    Ok(session.repo.objects.commit(oid)?.committer.contains_str(mail(id)))
+}
+
+/// Whether `oid` was committed by some worker.
+pub fn committed_by_a_worker(session: &Session<'_>, oid: Oid) -> Result<bool> {
+    Ok(session.repo.objects.commit(oid)?.committer.contains_str(MAIL))
 }
 
 /// Whether the worker's process runs. Only its own clone can know, and only where its lock files are.

@@ -26,6 +26,9 @@ pub struct Outside {
     config: String,
     hooks: BTreeMap<String, String>,
     branches: BTreeMap<String, Oid>,
+    stash: Vec<Oid>,
+    /// The commit of the main checkout.
+    head: Option<Oid>,
 }
 
 impl Outside {
@@ -38,9 +41,11 @@ impl Outside {
         for (name, oid) in session.view()?.branches {
             outside.branches.insert(name.to_string(), oid);
         }
+        outside.stash = session.repo.stash()?;
         let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path.exists());
         if let Some(main) = main {
             let admin = Admin { dir: common.clone(), path: main.path.clone() };
+            outside.head = session.repo.head_of(&admin)?;
             for dirty in session.repo.status(&admin, Untracked::List)? {
                 let at = main.path.join(std::ffi::OsStr::from_bytes(&dirty.path));
                 let mark = format!("{} {}", dirty.state, stamp(&at));
@@ -71,6 +76,11 @@ impl Outside {
             .filter(|(path, mark)| self.dirty.get(*path) != Some(mark))
             .map(|(path, _)| path.clone())
             .collect();
+        // Where the commit there is still the same, nobody has committed them.
+        let undone = self.dirty.keys().filter(|path| !after.dirty.contains_key(*path));
+        if self.head == after.head {
+            found.extend(undone.map(|path| format!("{path}: its uncommitted changes are gone")));
+        }
         if self.config != after.config {
             found.push("the repository's config".to_owned());
         }
@@ -81,17 +91,22 @@ impl Outside {
         }
         for (name, new) in &after.branches {
             let old = self.branches.get(name);
-            if old.is_some_and(|o| o != new) && own_commit(session, *new, worker)? {
+            if old.is_some_and(|o| o != new) && custody::committed_by(session, *new, worker)? {
                 found.push(format!("branch {name} moved to its commit {}", new.short()));
+            }
+        }
+        for new in after.stash.iter().filter(|s| !self.stash.contains(s)) {
+            if custody::committed_by(session, *new, worker)? {
+                found.push(format!("the stash holds its entry {}", new.short()));
+            }
+        }
+        for old in self.stash.iter().filter(|s| !after.stash.contains(s)) {
+            if session.repo.objects.exists(*old) && custody::committed_by_a_worker(session, *old)? {
+                found.push(format!("the stash has lost entry {} of another worker", old.short()));
             }
         }
         Ok(found)
     }
-}
-
-/// A landing is committed by the person; only a worker commits in its own name.
-fn own_commit(session: &Session<'_>, oid: Oid, worker: WorkerId) -> Result<bool> {
-    Ok(session.repo.objects.commit(oid)?.committer.contains_str(custody::mail(worker)))
 }
 
 fn digest(path: &Path) -> String {

@@ -15,6 +15,7 @@ use crate::state::Draft;
 use crate::state::head_ref;
 use crate::state::record_commit;
 use crate::state::wip_ref;
+use crate::verbs::custody;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -77,7 +78,7 @@ pub fn take(
             .collect(),
         kept,
     };
-    let lost = strays(session, admin, head, kept)?;
+    let lost = strays(session, id, admin, head, kept)?;
     let stale = match kept.wip {
         Some(wip) => repo.objects.tree_of(wip)? != seen.tree,
         None => !seen.leftovers.is_empty(),
@@ -107,8 +108,9 @@ pub fn take(
     Ok(seen)
 }
 
-/// Commits that `HEAD` has left behind and that no earlier snapshot keeps.
-fn strays(session: &Session<'_>, admin: &Admin, head: Oid, kept: Kept) -> Result<Vec<Oid>> {
+/// Commits that `HEAD` has left behind, or that the worker put into the stash where anybody may take them,
+/// and that no earlier snapshot keeps.
+fn strays(session: &Session<'_>, id: WorkerId, admin: &Admin, head: Oid, kept: Kept) -> Result<Vec<Oid>> {
     let objects = &session.repo.objects;
     let mut known: HashSet<Oid> = [head].into_iter().chain(kept.head).collect();
     let mut next = kept.wip;
@@ -129,6 +131,11 @@ fn strays(session: &Session<'_>, admin: &Admin, head: Oid, kept: Kept) -> Result
         .collect();
     if let Some(before) = kept.head.filter(|b| *b != head && !lost.contains(b)) {
         lost.push(before);
+    }
+    for entry in session.repo.stash()? {
+        if !known.contains(&entry) && custody::committed_by(session, entry, id)? {
+            lost.push(entry);
+        }
     }
     // What HEAD still contains is kept by HEAD.
     let mut strays = Vec::new();
