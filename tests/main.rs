@@ -7,6 +7,9 @@
     reason = "a test fails by panicking, and runs git to look at what the binary did"
 )]
 
+mod cases_f;
+mod cases_x;
+mod races;
 mod support;
 mod walk;
 mod wardens;

@@ -1,6 +1,7 @@
 //! What the tests stand on: hermetic repositories made by real git, the built binary run on them, and an
 //! independent reader that knows nothing of our code.
 
+pub mod acts;
 pub mod check;
 
 use std::collections::BTreeMap;

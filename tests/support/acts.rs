@@ -1,0 +1,127 @@
+//! What tests do to a repository beside our own verbs: by plain git, by the clock, by a kill.
+
+use crate::support::Ran;
+use crate::support::World;
+use crate::support::ran;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+impl World {
+    /// Drops all that no ref keeps, as roughly as git can.
+    pub fn collect_garbage(&self) {
+        self.git(["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
+        self.git(["gc", "--quiet", "--prune=now"]);
+    }
+
+    pub fn exists(&self, object: &str) -> bool {
+        self.try_git(["cat-file", "-e", object]).status.success()
+    }
+
+    /// Lines of a git command's output.
+    #[track_caller]
+    pub fn lines(&self, args: &[&str]) -> Vec<String> {
+        self.git(args).lines().map(str::to_owned).collect()
+    }
+
+    /// Exit code and verdict of `landed` on a plain revision.
+    #[track_caller]
+    pub fn landed(&self, rev: &str, base: &str) -> (i32, serde_json::Value) {
+        let ran = self.skein(&["landed", rev, "--base", base, "--onto", "main", "--json"]);
+        (ran.code, ran.json()["result"]["verdict"].clone())
+    }
+
+    /// The refs of the tool below `refs/skein-local/<kind>`.
+    pub fn local_refs(&self, kind: &str) -> Vec<String> {
+        self.lines(&["for-each-ref", "--format=%(refname)", &format!("refs/skein-local/{kind}/")])
+    }
+
+    /// Runs one command per list of words, all started before any is waited for.
+    pub fn at_once(&self, commands: &[Vec<&str>]) -> Vec<Ran> {
+        let start = |words: &Vec<&str>| {
+            self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = commands.iter().map(start).collect();
+        children.into_iter().map(|c| ran(c.wait_with_output().unwrap())).collect()
+    }
+
+    /// Starts a command of ours, kills its process alone after `moment`, and waits until what it had started
+    /// below itself is gone too, as after any kill. True if it was killed before it ended.
+    pub fn killed_after(&self, args: &[&str], moment: Duration) -> bool {
+        let mut command = self.command(args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        std::thread::sleep(moment);
+        child.kill().unwrap();
+        let killed = child.wait().unwrap().code().is_none();
+        let group = child.id().to_string();
+        until("the orphans of a killed command end", || !group_runs(&group));
+        killed
+    }
+}
+
+/// Whether a process of the group, zombies aside, is left.
+fn group_runs(group: &str) -> bool {
+    let listed = Command::new("ps").args(["-A", "-o", "pgid=,stat="]).output().unwrap();
+    let text = String::from_utf8_lossy(&listed.stdout);
+    text.lines().any(|l| {
+        let mut words = l.split_whitespace();
+        words.next() == Some(group) && !words.next().is_some_and(|s| s.starts_with('Z'))
+    })
+}
+
+/// Whether process `pid` runs; a zombie does not.
+pub fn runs(pid: &str) -> bool {
+    let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8_lossy(&listed.stdout);
+    !state.trim().is_empty() && !state.starts_with('Z')
+}
+
+/// Waits for `condition`; fails the test if it does not come.
+#[track_caller]
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The text of a file that another process writes, once it is there and whole.
+#[track_caller]
+pub fn read_soon(path: &Path) -> String {
+    let mut text = String::new();
+    until(&path.display().to_string(), || {
+        text = std::fs::read_to_string(path).unwrap_or_default();
+        text.ends_with('\n')
+    });
+    text.trim_end().to_owned()
+}
+
+/// Numbers that look random. `SKEIN_TEST_SEED` repeats a run.
+pub struct Dice(u64);
+
+impl Dice {
+    /// Prints its seed, which a failing test shows.
+    pub fn new() -> Dice {
+        let given = std::env::var("SKEIN_TEST_SEED").ok().and_then(|s| s.parse().ok());
+        let seed = given.unwrap_or_else(|| {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            now.as_nanos() as u64
+        });
+        println!("SKEIN_TEST_SEED={seed}");
+        Dice(seed)
+    }
+
+    /// From 0 up to, not including, `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+}
