@@ -46,7 +46,8 @@ pub fn replay(repo: &Repo, delta: &DeltaRecord, onto: Oid, how: &How<'_>) -> Res
         Merged::Clean(tree) => tree,
         Merged::Conflict(paths) => return Err(conflict(Token::Conflict, delta, onto, how, &paths)),
     };
-    if net == onto_tree {
+    // A delta without any change was asked for as it is.
+    if net == onto_tree && delta.paths > 0 {
         return Err(nothing_to_land(delta, onto, how));
     }
     let landed = objects.identity(&objects.diff_trees(onto_tree, net)?)?;
