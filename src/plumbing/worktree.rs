@@ -49,11 +49,40 @@ pub struct Admin {
 impl Repo {
     /// All worktrees, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
-        if !self.is_reftable() {
-            return Ok(self.registered());
+        let mut found = if self.is_reftable() {
+            let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
+            parse_worktrees(&listed.stdout)
+        } else {
+            self.registered()
+        };
+        if let Some(main) = found.first_mut() {
+            self.place_main(main)?;
         }
-        let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
-        Ok(parse_worktrees(&listed.stdout))
+        Ok(found)
+    }
+
+    /// git lists the main worktree as the folder around `.git`, or as the git folder itself. A submodule, a
+    /// git folder kept apart and `GIT_WORK_TREE` have it elsewhere.
+    fn place_main(&self, main: &mut Worktree) -> Result<()> {
+        let unplaced = main.path == self.dirs.common;
+        let here = self.dirs.work_tree.as_ref().filter(|_| self.dirs.git == self.dirs.common);
+        let named = self.git.person("GIT_WORK_TREE").is_some();
+        // With `GIT_DIR` alone, git takes any folder it is called in for the working tree.
+        if let Some(here) = here.filter(|_| named || unplaced || !self.git.person("GIT_DIR").is_some()) {
+            main.path.clone_from(here);
+            if main.bare {
+                main.bare = false;
+                let head = self.git.run(&self.call(&["symbolic-ref", "--quiet", "HEAD"]).reads())?;
+                main.branch = RefName::new(head.text()).ok();
+            }
+        } else if unplaced && !main.bare {
+            let said = self.git.run(&self.call(&["config", "--get", "core.worktree"]).reads())?;
+            if said.ok() {
+                let path = self.dirs.common.join(said.text());
+                main.path = std::fs::canonicalize(&path).unwrap_or(path);
+            }
+        }
+        Ok(())
     }
 
     /// The same from the administrative folders, laid out as gitrepository-layout(5) says.
@@ -215,6 +244,7 @@ const IN_PROGRESS: &[(&str, &str, &str)] = &[
     ("MERGE_HEAD", "merge", ""),
     ("CHERRY_PICK_HEAD", "cherry-pick", ""),
     ("REVERT_HEAD", "revert", ""),
+    ("sequencer", "cherry-pick or revert", ""),
     ("BISECT_START", "bisect", "BISECT_START"),
 ];
 

@@ -2,6 +2,7 @@
 //! or the landing is refused before anything changes. Nobody's work is stashed, discarded or merged.
 
 use crate::domain::Change;
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Refusal;
@@ -25,6 +26,12 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
         }
         let common = &session.repo.dirs.common;
         let admin = match index {
+            0 if worktree.path == *common && worktree.branch.as_ref() == Some(branch) => {
+                return Err(Failure::fault(
+                    format!("finding the checkout of {}", branch.short()),
+                    "its files cannot be found from here; give the command where they are",
+                ));
+            }
             0 => Some(Admin { dir: common.clone(), path: worktree.path.clone() }),
             _ => session.repo.admin_of(&worktree.path),
         };

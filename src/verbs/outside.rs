@@ -43,6 +43,7 @@ impl Outside {
         }
         outside.stash = session.repo.stash()?;
         let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path.exists());
+        let main = main.filter(|w| w.path != *common);
         if let Some(main) = main {
             let admin = Admin { dir: common.clone(), path: main.path.clone() };
             outside.head = session.repo.head_of(&admin)?;

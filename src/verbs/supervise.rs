@@ -107,6 +107,9 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     let mut env: Vec<(OsString, OsString)> = crate::fault::for_supervisor(env);
     env.retain(|(k, _)| !crate::plumbing::is_local_env(k));
     env.push(("GIT_DIR".into(), common.as_os_str().to_owned()));
+    // Where the main checkout is may be known only here: from `GIT_WORK_TREE` or a `.git` file.
+    let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path != *common);
+    env.extend(main.map(|w| ("GIT_WORK_TREE".into(), w.path.into())));
     let words = session.local.worker(id).join("supervisor.log");
     let pid = crate::host::detach(&argv, common, &env, &words)?;
     crate::fault::point("dispatch: supervisor started");
