@@ -11,5 +11,6 @@ mod cases_f;
 mod cases_x;
 mod races;
 mod support;
+mod trunk;
 mod walk;
 mod wardens;
