@@ -10,6 +10,7 @@
 mod cases_f;
 mod cases_x;
 mod races;
+mod demo;
 mod support;
 mod trunk;
 mod walk;

@@ -48,6 +48,14 @@ impl Env {
         &self.exe
     }
 
+    /// The same surroundings without the variables that `drop` names, and with `set`.
+    pub fn changed(&self, drop: impl Fn(&OsStr) -> bool, set: &[(&str, &OsStr)]) -> Env {
+        let mut vars = self.vars.clone();
+        vars.retain(|name, _| !drop(name));
+        vars.extend(set.iter().map(|(name, value)| (OsString::from(name), (*value).to_owned())));
+        Env { vars, cwd: self.cwd.clone(), exe: self.exe.clone() }
+    }
+
     #[cfg(test)]
     pub fn of(vars: &[(&str, &str)]) -> Env {
         Env {
@@ -69,5 +77,13 @@ mod tests {
         assert!(env.exe().is_file());
         assert_eq!(env.get("PATH"), env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| value));
         assert_eq!(env.get("SKEIN_NO_SUCH_VARIABLE"), None);
+    }
+
+    #[test]
+    fn variables_are_dropped_and_set_on_a_copy() {
+        let env = Env::of(&[("GIT_DIR", "x"), ("PATH", "y")]);
+        let other = env.changed(|name| name == "GIT_DIR", &[("HOME", OsStr::new("z"))]);
+        assert_eq!((other.get("GIT_DIR"), other.get("PATH")), (None, Some(OsStr::new("y"))));
+        assert_eq!((other.get("HOME"), env.get("HOME")), (Some(OsStr::new("z")), None));
     }
 }

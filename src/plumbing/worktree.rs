@@ -89,7 +89,8 @@ impl Repo {
     fn registered(&self) -> Vec<Worktree> {
         let common = &self.dirs.common;
         let main = if self.dirs.bare || common.file_name() != Some(".git".as_ref()) {
-            Worktree { path: common.clone(), bare: self.dirs.bare, ..Worktree::default() }
+            let branch = branch_at(common).filter(|_| !self.dirs.bare);
+            Worktree { path: common.clone(), branch, bare: self.dirs.bare, ..Worktree::default() }
         } else {
             let path = common.parent().map(Path::to_owned).unwrap_or_default();
             Worktree { path, branch: branch_at(common), ..Worktree::default() }

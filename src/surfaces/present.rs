@@ -50,6 +50,19 @@ impl Page {
         Page { exit: Exit::Done, out, err: String::new() }
     }
 
+    /// The end of a demo whose `steps` all ended as they should.
+    pub fn demo(steps: usize, repo: &Path, keep: bool, json: bool) -> Page {
+        let kept = keep.then_some(repo);
+        Page::of("demo", &serde_json::json!({ "steps": steps, "kept": kept }), json, |_| {
+            let place = line(&repo.display().to_string());
+            let end = match keep {
+                true => format!("Kept, with the workers' trees beside it: {place}"),
+                false => format!("Removed: {place} (--keep leaves it)"),
+            };
+            format!("\n{}\n{end}\n", paint(GOOD, &format!("All {steps} steps ended as they should.")))
+        })
+    }
+
     /// JSON if asked for, else the text that `human` makes.
     fn of<T: Serialize>(verb: &str, result: &T, json: bool, human: impl FnOnce(&T) -> String) -> Page {
         if json { Page::text(envelope(verb, "result", result)) } else { Page::text(human(result)) }

@@ -3,6 +3,7 @@
 pub mod candidate;
 mod checkout;
 mod custody;
+pub mod demo;
 pub mod dispatch;
 mod finish;
 pub mod freeze;

@@ -196,3 +196,16 @@ fn any(changes: &[Change], test: impl Fn(&Change) -> Result<bool>) -> Result<boo
     }
     Ok(false)
 }
+
+/// The snapshot `newest` and those before it, newest first.
+pub fn chain(session: &Session<'_>, newest: Option<Oid>) -> Result<Vec<Oid>> {
+    let objects = &session.repo.objects;
+    let mut found = Vec::new();
+    let mut next = newest;
+    while let Some(wip) = next {
+        found.push(wip);
+        let before = objects.commit(wip)?.parents.get(1).copied();
+        next = before.filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
+    }
+    Ok(found)
+}

@@ -19,6 +19,7 @@ use crate::verbs::show::Part;
 use clap::Parser;
 use std::ffi::OsString;
 use std::io::Read;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -51,10 +52,11 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
     }
 }
 
-/// Runs one command line given as words, for the demo. Prints as the program would.
-pub fn run_line(env: &Env, words: &[&str]) -> Page {
+/// Runs one command line given as words, for the demo. The page is the caller's to print; `tell` takes what
+/// would go to standard error meanwhile.
+pub fn run_line(env: &Env, words: &[&str], tell: &dyn Fn(&str)) -> Page {
     match Cli::try_parse_from(words) {
-        Ok(cli) => run(env, &cli),
+        Ok(cli) => carry_out(env, &cli, tell),
         Err(error) => Page::failure("usage", &Failure::fault("parsing a command line", error), false),
     }
 }
@@ -67,13 +69,16 @@ pub fn run(env: &Env, cli: &Cli) -> Page {
             anstream::eprintln!("{}", crate::surfaces::style::safe(line));
         }
     };
-    let name = name(&cli.verb);
-    let page = match verb(env, cli, &tell) {
-        Ok(page) => page,
-        Err(failure) => Page::failure(name, &failure, cli.json),
-    };
+    let page = carry_out(env, cli, &tell);
     page.print();
     page
+}
+
+fn carry_out(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Page {
+    match verb(env, cli, tell) {
+        Ok(page) => page,
+        Err(failure) => Page::failure(name(&cli.verb), &failure, cli.json),
+    }
 }
 
 fn settle(cli: &Cli) {
@@ -116,7 +121,7 @@ fn name(verb: &Verb) -> &'static str {
 
 fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     match &cli.verb {
-        Verb::Demo { keep } => return demo::run(env, *keep),
+        Verb::Demo { keep } => return demo::run(env, *keep, cli.json),
         Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref()),
         Verb::Help { topic } => return Ok(Page::help(topic.as_deref())),
         _ => {}
@@ -126,7 +131,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     let json = cli.json;
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
-        Verb::Dispatch(args) => dispatch(&mut session, args, json),
+        Verb::Dispatch(args) => dispatch(&mut session, args, &cwd, json),
         Verb::Status { watch } => status(&session, *watch, json),
         Verb::Show(args) => Ok(Page::show(&verbs::show::run(&session, &args.worker, part(args))?, json)),
         Verb::Wait { workers, any, timeout } => {
@@ -171,10 +176,10 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
     })
 }
 
-fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, json: bool) -> Result<Page> {
+fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
     let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
     let request = verbs::dispatch::Request {
-        task: task(args)?,
+        task: task(args, cwd)?,
         base: args.base.clone(),
         name: args.name.clone(),
         paths: args.paths.clone(),
@@ -198,13 +203,14 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, json: bool) -> Res
     Ok(Page::wait("dispatch", &waited, json))
 }
 
-fn task(args: &args::Dispatch) -> Result<String> {
+/// A file is looked for where the command runs, `-C` included.
+fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
     let Some(file) = &args.file else { return Ok(args.task.clone().unwrap_or_default()) };
     let read = if file.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
     } else {
-        std::fs::read_to_string(file)
+        std::fs::read_to_string(cwd.join(file))
     };
     read.map_err(|e| {
         Refusal::new(Token::NoTask, format!("the task cannot be read from {}: {e}", file.display()))
