@@ -11,6 +11,7 @@ mod cases_f;
 mod cases_x;
 mod races;
 mod demo;
+mod golden;
 mod support;
 mod trunk;
 mod walk;
