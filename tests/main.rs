@@ -9,9 +9,9 @@
 
 mod cases_f;
 mod cases_x;
-mod races;
 mod demo;
 mod golden;
+mod races;
 mod support;
 mod trunk;
 mod walk;

@@ -171,6 +171,7 @@ tokens! {
     InTheWay "in-the-way" No;
     OperationInProgress "operation-in-progress" No;
     CheckedOutTwice "checked-out-twice" No;
+    RecordMoved "record-moved" Raced;
     IndexLocked "index-locked" Busy;
     Busy "busy" Busy;
     TimedOut "timed-out" Busy;

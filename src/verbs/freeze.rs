@@ -120,7 +120,7 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
 
 /// Somebody else wrote the record of `handle` in between.
 pub fn raced(handle: &str) -> Failure {
-    Refusal::new(Token::Busy, format!("the record of {handle} was written by somebody else just now"))
+    Refusal::new(Token::RecordMoved, format!("the record of {handle} was written by somebody else just now"))
         .show(LIST_SHARED)
         .next("do the same again")
         .into()

@@ -66,17 +66,30 @@ pub struct Landed {
     pub unsigned: bool,
 }
 
+/// How often a landing begins anew because another process wrote the same worker's record.
+const RACES: u32 = 50;
+
 /// Lands `name`, a worker or a local branch.
 pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Landed> {
     session.refuse_in_worker("land")?;
-    let view = begin(session, request.dry_run)?;
-    let source = resolve_lazily(session, &view, name, request.take)?;
-    let onto = match (&request.onto, &source.worker_onto) {
-        (Some(onto), _) => onto.clone(),
-        (None, Some(onto)) => onto.clone(),
-        (None, None) => session.trunk(&view)?,
+    let mut view = begin(session, request.dry_run)?;
+    let mut left = RACES;
+    loop {
+        match once(session, &view, name, request) {
+            Err(Failure::Refusal(r)) if r.token == Token::RecordMoved && left > 0 => left -= 1,
+            other => return other,
+        }
+        view = session.view()?;
+    }
+}
+
+fn once(session: &Session<'_>, view: &View, name: &str, request: &Request) -> Result<Landed> {
+    let found = resolve_lazily(session, view, name, request.take)?;
+    let onto = match (&request.onto, &found.worker_onto) {
+        (Some(onto), _) | (None, Some(onto)) => onto.clone(),
+        (None, None) => session.trunk(view)?,
     };
-    attempts(session, &source, &onto, request)
+    attempts(session, &found, &onto, request)
 }
 
 /// What every writing verb of the funnel starts with.

@@ -250,7 +250,7 @@ fn journal(
     match draft.publish_in(refs)? {
         Moved::Done => Ok(()),
         Moved::Lost(_) => {
-            Err(Refusal::new(Token::Busy, "the lane of this clone was written by somebody else")
+            Err(Refusal::new(Token::RecordMoved, "a record of this clone was written by somebody else")
                 .show(format!("git log -3 {}", lane_ref(held.clone)?))
                 .next("do the same again")
                 .into())
