@@ -19,6 +19,9 @@ use tokio::time::timeout;
 /// How long a killed process may take to vanish; one that hangs in the kernel can take for ever.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
+/// How long what an agent leaves running may take to end by itself, as the maintenance that git starts does.
+const MOMENT: Duration = Duration::from_millis(500);
+
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);
 
 /// What it took to end a run.
@@ -36,7 +39,7 @@ pub async fn end(child: &mut Child, root: u32, exited: Option<ExitStatus>, grace
     let by_itself = exited.is_some();
     let mut ending = Ending { status: exited, ..Ending::default() };
     let mut asked_group = false;
-    let asked = Instant::now();
+    let asked = Instant::now() + if by_itself { MOMENT } else { Duration::ZERO };
     let mut pause = Duration::from_millis(1);
     loop {
         if ending.status.is_none() {
@@ -46,6 +49,11 @@ pub async fn end(child: &mut Child, root: u32, exited: Option<ExitStatus>, grace
         let left = left_by(root);
         if left.is_empty() || asked.elapsed() >= grace + AFTER_KILL {
             break;
+        }
+        if Instant::now() < asked {
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            continue;
         }
         // One that is in the group was stopped with the agent; it outlived it only if the agent went first.
         let strays: Vec<&Left> = left.iter().filter(|p| by_itself || !p.in_group).collect();

@@ -103,6 +103,11 @@ impl Supervised<'_> {
         if let Some(feeder) = feeder {
             feeder.abort();
         }
+        if !ending.survivors.is_empty() {
+            let names: Vec<String> =
+                ending.survivors.iter().map(|(pid, name)| format!("{name} {pid}")).collect();
+            log.push(format!("\n[... left running, and ended: {} ...]\n", names.join(", ")).as_bytes());
+        }
         Ok(End {
             cause: run.with_last_words(cause),
             code: ending.status.and_then(|status| status.code()),
