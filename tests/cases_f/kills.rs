@@ -1,0 +1,1 @@
+//! A kill at any moment, and then the same command again.
