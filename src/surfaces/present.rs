@@ -20,6 +20,7 @@ use crate::surfaces::style::line;
 use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
 use crate::surfaces::style::span;
+use crate::surfaces::style::steers;
 use crate::verbs::dispatch::Dispatched;
 use crate::verbs::import::Imported;
 use crate::verbs::init::Initialised;
@@ -91,17 +92,24 @@ impl Page {
         Page { exit, out, err }
     }
 
-    pub fn help(topic: Option<&str>) -> Page {
+    /// The command line could not be understood.
+    pub fn usage(says: &str, json: bool) -> Page {
+        let error = serde_json::json!({ "code": Exit::Usage.code(), "token": "usage", "says": says.trim() });
+        let out = if json { envelope("git-skein", "error", &error) } else { String::new() };
+        Page { exit: Exit::Usage, out, err: safe(says) }
+    }
+
+    pub fn help(topic: Option<&str>, json: bool) -> Page {
         let mut command = command();
         let text = match topic {
             Some("exit-codes") => exit_codes(),
             Some(verb) => match command.find_subcommand_mut(verb) {
                 Some(found) => found.render_long_help().to_string(),
-                None => command.render_long_help().to_string(),
+                None => return Page::usage(&format!("there is no verb or topic {verb:?}\n"), json),
             },
             None => command.render_long_help().to_string(),
         };
-        Page::text(text)
+        Page::of("help", &text, json, String::clone)
     }
 
     pub fn init(done: &Initialised, json: bool) -> Page {
@@ -206,10 +214,19 @@ impl Page {
     }
 }
 
-/// The one shape of all JSON output.
+/// The one shape of all JSON output. What could steer a terminal stands in strings only, where JSON has a
+/// spelling for it.
 fn envelope<T: Serialize>(verb: &str, key: &str, value: &T) -> String {
     let value = serde_json::json!({ "schema": "git-skein/1", "verb": verb, key: value });
-    format!("{value:#}\n")
+    let mut text = String::new();
+    for c in format!("{value:#}\n").chars() {
+        if steers(c) {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 fn error(failure: &Failure) -> serde_json::Value {
@@ -452,7 +469,7 @@ fn landed(l: &Landed) -> String {
 }
 
 /// Writes one man page for the program and one for each verb.
-pub fn man_pages(env: &Env, dir: Option<&Path>) -> Result<Page> {
+pub fn man_pages(env: &Env, dir: Option<&Path>, json: bool) -> Result<Page> {
     let dir = dir.map_or_else(|| crate::surfaces::cli::man_dir(env), |d| env.cwd().join(d));
     let mut pages = Vec::new();
     let root = command();
@@ -467,5 +484,7 @@ pub fn man_pages(env: &Env, dir: Option<&Path>) -> Result<Page> {
         pages.push((dir.join(format!("{name}.1")), text));
     }
     crate::verbs::write_files(&dir, &pages)?;
-    Ok(Page::text(format!("wrote {} to {}\n", count(pages.len(), "man page"), dir.display())))
+    let wrote: Vec<String> = pages.iter().map(|(path, _)| path.display().to_string()).collect();
+    let folder = line(&dir.display().to_string());
+    Ok(Page::of("man", &wrote, json, |w| format!("wrote {} to {folder}\n", count(w.len(), "man page"))))
 }

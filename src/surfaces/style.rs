@@ -9,18 +9,21 @@ pub const WARN: Style = AnsiColor::Yellow.on_default();
 pub const DIM: Style = Style::new().dimmed();
 pub const BOLD: Style = Style::new().bold();
 
-/// `text` with everything that could steer a terminal or reorder a line made visible. Line feeds and tabs
-/// stay.
+/// Whether `c` could steer a terminal or reorder a line. Line feeds and tabs do not.
+pub fn steers(c: char) -> bool {
+    let reorders =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
+    reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// `text` with everything that [`steers`] made visible.
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.extend(c.escape_default()),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}' => {
-                out.extend(c.escape_default());
-            }
-            c => out.push(c),
+        if steers(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
         }
     }
     out

@@ -26,10 +26,15 @@ pub fn main() -> ExitCode {
     }
     match Cli::try_parse() {
         Ok(cli) => ended(&run::run(&env, &cli)),
-        Err(error) => {
-            let usage = error.use_stderr();
-            error.print().ok();
-            ExitCode::from(if usage { Exit::Usage.code() } else { Exit::Done.code() })
+        Err(error) if error.use_stderr() => {
+            let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+            let page = Page::usage(&error.to_string(), json);
+            page.print();
+            ended(&page)
+        }
+        Err(help) => {
+            help.print().ok();
+            ExitCode::from(Exit::Done.code())
         }
     }
 }

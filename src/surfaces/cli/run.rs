@@ -122,8 +122,8 @@ fn name(verb: &Verb) -> &'static str {
 fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     match &cli.verb {
         Verb::Demo { keep } => return demo::run(env, *keep, cli.json),
-        Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref()),
-        Verb::Help { topic } => return Ok(Page::help(topic.as_deref())),
+        Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
+        Verb::Help { topic } => return Ok(Page::help(topic.as_deref(), cli.json)),
         _ => {}
     }
     let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
@@ -157,7 +157,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::landed(&verbs::landed::run(&session, &asked)?, *explain, json))
         }
         Verb::Log { most } => Ok(Page::log(&verbs::log::run(&session, *most)?, json)),
-        Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None)),
+        Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None, json)),
     }
 }
 
