@@ -9,6 +9,7 @@
 
 mod cases_f;
 mod cases_x;
+mod citizen;
 mod demo;
 mod golden;
 mod races;
