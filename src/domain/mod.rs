@@ -20,7 +20,6 @@ pub use claim::Globs;
 pub use claim::PROTECTED;
 pub use exit::Exit;
 pub use failure::Failure;
-pub use failure::Fault;
 pub use failure::Refusal;
 pub use failure::Result;
 pub use failure::Token;

@@ -169,10 +169,6 @@ macro_rules! ulid_name {
                 $name(ulid::Ulid::from_parts(millis, distinct))
             }
 
-            /// Milliseconds since the epoch at birth.
-            pub fn millis(self) -> u64 {
-                self.0.timestamp_ms()
-            }
         }
 
         impl fmt::Display for $name {

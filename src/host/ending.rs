@@ -118,7 +118,7 @@ mod tests {
             ..Spec::new(argv, dir.path(), dir.path().join("log"))
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let end = runtime.block_on(Supervised::run(spec, |_| ())).unwrap();
+        let end = runtime.block_on(Supervised::run(spec)).unwrap();
         let log = std::fs::read(dir.path().join("log")).unwrap();
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

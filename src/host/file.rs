@@ -86,14 +86,6 @@ fn write_beside(path: &Path, dir: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Brings a file that was written elsewhere onto the disk.
-pub fn sync_file(path: &Path) -> Result<()> {
-    fault::file()
-        .and_then(|()| File::open(path))
-        .and_then(|file| file.sync_all())
-        .map_err(|e| failure("syncing", path, e))
-}
-
 /// Brings the names in a directory onto the disk.
 pub fn sync_dir(path: &Path) -> Result<()> {
     let synced = fault::file().and_then(|()| File::open(path)).and_then(|dir| dir.sync_all());
@@ -102,23 +94,6 @@ pub fn sync_dir(path: &Path) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::InvalidInput => Ok(()),
         other => other.map_err(|e| failure("syncing", path, e)),
     }
-}
-
-/// Syncs every directory from `from` up to and including `up_to`, which must hold it.
-pub fn sync_tree_dirs(from: &Path, up_to: &Path) -> Result<()> {
-    if !from.starts_with(up_to) {
-        return Err(Failure::fault(
-            format!("syncing {}", from.display()),
-            "it is not in the tree to be synced",
-        ));
-    }
-    for dir in from.ancestors() {
-        sync_dir(dir)?;
-        if dir == up_to {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// Makes a directory and those above it that are missing, each on the disk before the next.
@@ -141,15 +116,6 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if is_missing(&e) => Ok(None),
         Err(e) => Err(failure("reading", path, e)),
-    }
-}
-
-/// Removes a file or a symlink; a missing one is fine.
-pub fn remove_optional(path: &Path) -> Result<()> {
-    match fault::file().and_then(|()| fs::remove_file(path)) {
-        Ok(()) => sync_dir(parent(path)),
-        Err(e) if is_missing(&e) => Ok(()),
-        Err(e) => Err(failure("removing", path, e)),
     }
 }
 
@@ -221,8 +187,6 @@ mod tests {
         replace(&path, b"two").unwrap();
         assert_eq!(read_optional(&path).unwrap().unwrap(), b"two");
         assert_eq!(names(dir.path()), ["record"]);
-        sync_file(&path).unwrap();
-        assert!(sync_file(&dir.path().join("missing")).is_err());
     }
 
     #[test]
@@ -247,8 +211,6 @@ mod tests {
         make_dir(&deep).unwrap();
         make_dir(&deep).unwrap();
         assert!(deep.is_dir());
-        sync_tree_dirs(&deep, dir.path()).unwrap();
-        assert!(sync_tree_dirs(dir.path(), &deep).is_err());
         replace(&deep.join("file"), b"").unwrap();
         assert!(matches!(make_dir(&deep.join("file")), Err(Failure::Fault(_))));
         assert!(make_dir(&deep.join("file/below")).is_err());
@@ -269,7 +231,7 @@ mod tests {
         assert_eq!(names(dir.path()), ["kept"]);
         assert!(kept.join("file").exists());
         remove_tree(&kept.join("file")).unwrap();
-        remove_optional(&kept.join("file")).unwrap();
+        remove_tree(&kept.join("file")).unwrap();
         assert!(names(&kept).is_empty());
     }
 

@@ -58,7 +58,7 @@ mod tests {
         one.remove().unwrap();
         drop(two);
         assert_eq!(three.keep(), paths[2]);
-        assert_eq!(paths.map(|p| p.exists()), [false, false, true]);
+        assert_eq!(paths.each_ref().map(|p| p.exists()), [false, false, true]);
         std::fs::remove_dir(&paths[2]).unwrap();
     }
 }

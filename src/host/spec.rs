@@ -70,6 +70,7 @@ impl Control {
     }
 
     /// Ends the run. One that was not started yet ends at once.
+    #[cfg(test)]
     pub fn stop(&self) {
         self.stopped.send_replace(true);
     }
@@ -90,25 +91,6 @@ impl Control {
             sleep_until(until).await;
         }
     }
-}
-
-/// What happens during a run.
-#[derive(Debug)]
-pub enum Event<'a> {
-    Started {
-        pid: u32,
-    },
-    /// A complete line without its end; of one longer than 64 KiB the start.
-    Line {
-        stream: Stream,
-        bytes: &'a [u8],
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    Out,
-    Err,
 }
 
 /// Why a run ended.

@@ -13,9 +13,7 @@ use crate::host::process::command;
 use crate::host::process::not_started;
 use crate::host::spec::Cause;
 use crate::host::spec::End;
-use crate::host::spec::Event;
 use crate::host::spec::Spec;
-use crate::host::spec::Stream;
 use bstr::ByteSlice;
 use std::cell::RefCell;
 use std::io;
@@ -71,7 +69,7 @@ struct Heard {
 impl Supervised<'_> {
     /// Runs the agent to its end, whatever that is. Fails only when it cannot be started or waited for.
     /// In a subreaper every child outside our own process group belongs to the agent and ends with it.
-    pub async fn run(mut spec: Spec, mut events: impl FnMut(Event<'_>)) -> Result<End> {
+    pub async fn run(mut spec: Spec) -> Result<End> {
         let mut log = Log::open(&spec.log)?;
         // In place before there is a child, so that a stop in between is not missed.
         let mut terms =
@@ -82,10 +80,9 @@ impl Supervised<'_> {
         let pid = child.id().unwrap_or_default();
         let run = Supervised { spec: &spec, pid, started: Instant::now(), heard: Heard::default() };
         spec.control.touch();
-        events(Event::Started { pid });
 
         let (cause, ending) = {
-            let mut listening = pin!(run.listen(streams, &mut log, &mut events));
+            let mut listening = pin!(run.listen(streams, &mut log));
             let mut caring = pin!(run.care(&mut child, &mut terms));
             let mut at_end = false;
             let cared = loop {
@@ -122,27 +119,23 @@ impl Supervised<'_> {
         &self,
         (out, err): (Option<impl AsyncRead + Unpin>, Option<impl AsyncRead + Unpin>),
         log: &mut Log,
-        events: &mut impl FnMut(Event<'_>),
     ) {
         let (Some(mut out), Some(mut err)) = (out, err) else { return };
         let (mut out_buffer, mut err_buffer) = (vec![0; CHUNK], vec![0; CHUNK]);
         let (mut out_lines, mut err_lines) = (Some(Lines::default()), Some(Lines::default()));
         loop {
-            let (stream, count, buffer, lines) = select! {
+            let (count, buffer, lines) = select! {
                 count = out.read(&mut out_buffer), if out_lines.is_some() =>
-                    (Stream::Out, count, &out_buffer, &mut out_lines),
+                    (count, &out_buffer, &mut out_lines),
                 count = err.read(&mut err_buffer), if err_lines.is_some() =>
-                    (Stream::Err, count, &err_buffer, &mut err_lines),
+                    (count, &err_buffer, &mut err_lines),
                 else => return,
             };
             let chunk = &buffer[..count.unwrap_or(0)];
             let Some(cut) = lines else { continue };
-            let mut each = |line: &[u8]| {
-                self.hear(line);
-                events(Event::Line { stream, bytes: line });
-            };
+            let mut each = |line: &[u8]| self.hear(line);
             if chunk.is_empty() {
-                cut.finish(&mut each);
+                cut.finish(each);
                 *lines = None;
                 continue;
             }
@@ -262,27 +255,19 @@ mod tests {
     }
 
     fn run(spec: Spec) -> End {
-        block_on(Supervised::run(spec, |_| ())).unwrap()
+        block_on(Supervised::run(spec)).unwrap()
     }
 
     #[test]
-    fn output_is_logged_and_told_by_lines() {
+    fn output_is_logged() {
         let dir = tempfile::tempdir().unwrap();
-        let mut lines = Vec::new();
         let spec = Spec {
             stdin: vec![b'x'; 1 << 20],
             ..sh("wc -c; echo two >&2; printf three; exit 7", dir.path())
         };
-        let end = block_on(Supervised::run(spec, |event| match event {
-            Event::Started { pid } => assert!(pid > 1),
-            Event::Line { stream, bytes } => lines.push((stream, bytes.to_str_lossy().into_owned())),
-        }));
-        let end = end.unwrap();
+        let end = run(spec);
         assert_eq!((end.cause, end.code, end.killed), (Cause::Exited { code: 7 }, Some(7), false));
         assert!(end.survivors.is_empty() && end.log.is_ok());
-        lines.sort_by_key(|(stream, _)| *stream == Stream::Err);
-        assert_eq!(lines[0], (Stream::Out, "1048576".into()));
-        assert_eq!(lines[1..], [(Stream::Out, "three".into()), (Stream::Err, "two".into())]);
         let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
         assert!(log.contains("1048576\n") && log.contains("two\n") && log.contains("three"));
     }
@@ -293,7 +278,7 @@ mod tests {
         let end = run(Spec { stdin: vec![0; 1 << 20], ..sh("kill -9 $$", dir.path()) });
         assert_eq!((end.cause, end.code), (Cause::Signalled { signal: 9 }, None));
         let none = Spec { argv: vec!["no-such-agent".into()], ..sh("", dir.path()) };
-        let refused = block_on(Supervised::run(none, |_| ())).unwrap_err();
+        let refused = block_on(Supervised::run(none)).unwrap_err();
         assert!(format!("{refused:?}").contains("AgentNotFound"));
     }
 
@@ -342,7 +327,7 @@ mod tests {
                     control.touch();
                 }
             });
-            let end = Supervised::run(spec, |_| ()).await.unwrap();
+            let end = Supervised::run(spec).await.unwrap();
             touching.abort();
             end
         });
@@ -357,11 +342,16 @@ mod tests {
             ..sh("trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done", dir.path())
         };
         let control = spec.control.clone();
-        let end = block_on(Supervised::run(spec, |event| {
-            if let Event::Line { .. } = event {
+        let log = dir.path().join("log");
+        let end = block_on(async {
+            let up = async {
+                while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("up")) {
+                    sleep(Duration::from_millis(5)).await;
+                }
                 control.stop();
-            }
-        }));
+            };
+            tokio::join!(Supervised::run(spec), up).0
+        });
         let end = end.unwrap();
         assert_eq!((end.cause, end.code, end.killed), (Cause::Stopped, Some(5), false));
     }
@@ -378,7 +368,8 @@ mod tests {
     fn a_helper_left_in_the_group_is_ended() {
         let dir = tempfile::tempdir().unwrap();
         let end = run(sh("sleep 600 & echo $!", dir.path()));
-        let pid = std::fs::read_to_string(dir.path().join("log")).unwrap().trim().parse().unwrap();
+        let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+        let pid: u32 = log.lines().next().unwrap().parse().unwrap();
         assert_eq!((end.cause, end.killed), (Cause::Exited { code: 0 }, false));
         assert_eq!(end.survivors.len(), 1);
         assert_eq!(end.survivors[0].0, pid);

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 #[cfg(target_os = "linux")]
 pub use proc::adopted_zombies;
 #[cfg(target_os = "linux")]
-pub use proc::boot_id;
 #[cfg(target_os = "linux")]
 pub use proc::left_by;
 #[cfg(target_os = "linux")]
@@ -17,7 +16,6 @@ pub use proc::start_time;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::adopted_zombies;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::boot_id;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::left_by;
 #[cfg(not(target_os = "linux"))]
@@ -53,11 +51,6 @@ pub struct Left {
 /// Signals one process. False when there is none or it is not ours to signal.
 pub fn signal(pid: u32, signal: Signal) -> bool {
     target(pid).is_some_and(|pid| rustix::process::kill_process(pid, signal.into()).is_ok())
-}
-
-/// Kills a whole process group, named by its leader. False when nobody is in it.
-pub fn kill_group(leader: u32) -> bool {
-    signal_group(leader, Signal::Kill)
 }
 
 pub(super) fn signal_group(leader: u32, signal: Signal) -> bool {
@@ -143,11 +136,6 @@ mod proc {
         process(pid).is_some_and(|found| found.start_time == start_time && !found.zombie)
     }
 
-    /// Names this boot of the machine; empty when that is unknown.
-    pub fn boot_id() -> String {
-        fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-    }
-
     pub fn working_in(dir: &Path) -> Vec<(u32, String)> {
         let inside = |pid: u32| {
             let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
@@ -231,11 +219,6 @@ mod elsewhere {
         None
     }
 
-    /// Names this boot of the machine: not known here.
-    pub fn boot_id() -> String {
-        String::new()
-    }
-
     /// Only whether the group is still there is known here.
     pub fn left_by(root: u32) -> Vec<Left> {
         let there =
@@ -278,7 +261,6 @@ mod tests {
         assert!(alive(me, start));
         assert!(!alive(me, start + 1));
         assert_eq!(start_time(u32::MAX), None);
-        assert_eq!(boot_id().len(), 36);
     }
 
     #[test]
@@ -306,16 +288,20 @@ mod tests {
         soon(|| found() == [(one.id(), "sleep".to_owned())]);
         std::fs::remove_dir_all(&inside).unwrap();
         assert_eq!(found().len(), 1, "its directory is gone, the process is not");
-        assert!(kill_group(one.id()) && kill_group(other.id()));
+        assert!(signal_group(one.id(), Signal::Kill) && signal_group(other.id(), Signal::Kill));
         one.wait().unwrap();
         other.wait().unwrap();
         assert_eq!(found(), []);
-        assert!(!kill_group(one.id()));
+        assert!(!signal_group(one.id(), Signal::Kill));
     }
 
     #[test]
     fn nobody_signals_everybody() {
         assert!(!signal(0, Signal::Kill) && !signal(1, Signal::Kill));
-        assert!(!kill_group(0) && !kill_group(1) && !kill_group(u32::MAX));
+        assert!(
+            !signal_group(0, Signal::Kill)
+                && !signal_group(1, Signal::Kill)
+                && !signal_group(u32::MAX, Signal::Kill)
+        );
     }
 }

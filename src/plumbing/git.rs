@@ -178,11 +178,6 @@ impl<'a> Call<'a> {
         self
     }
 
-    pub fn stdin(mut self, bytes: &'a [u8]) -> Call<'a> {
-        self.stdin = Some(bytes);
-        self
-    }
-
     /// A call that only looks: no optional lock is taken, so nothing is written.
     pub fn reads(self) -> Call<'a> {
         self.env("GIT_OPTIONAL_LOCKS", "0")
@@ -194,7 +189,7 @@ impl<'a> Call<'a> {
     }
 
     /// With the person's own binding of repository and configuration.
-    pub fn as_person(mut self) -> Call<'a> {
+    pub fn for_person(mut self) -> Call<'a> {
         self.person = true;
         self
     }

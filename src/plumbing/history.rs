@@ -63,18 +63,6 @@ impl Objects {
         }
     }
 
-    /// The first-parent line of `tip` down to `base`, newest first, without `base` and what it contains.
-    pub fn first_parent_line(&self, base: Oid, tip: Oid) -> Result<Vec<Oid>> {
-        let range: HashSet<Oid> = self.between(base, tip)?.into_iter().collect();
-        let mut line = Vec::new();
-        let mut next = Some(tip);
-        while let Some(oid) = next.filter(|o| range.contains(o)) {
-            line.push(oid);
-            next = self.commit(oid)?.parents.first().copied();
-        }
-        Ok(line)
-    }
-
     /// The oldest commit on the first-parent line of `tip` that contains `oid`: where it came in.
     pub fn entry_point(&self, oid: Oid, tip: Oid) -> Result<Option<Oid>> {
         let mut holding = HashSet::from([oid]);
@@ -90,5 +78,19 @@ impl Objects {
             next = if commit == oid { None } else { self.commit(commit)?.parents.first().copied() };
         }
         Ok(found)
+    }
+
+    /// Whether more than `limit` commits are met on the way from `tip` back to `base`: never more work
+    /// than that, and an estimate, since older side branches are counted too.
+    pub fn is_far(&self, base: Oid, tip: Oid, limit: usize) -> Result<bool> {
+        let mut met = HashSet::from([base, tip]);
+        let mut open = vec![tip];
+        while let Some(oid) = open.pop() {
+            if met.len() > limit {
+                return Ok(true);
+            }
+            open.extend(self.commit(oid)?.parents.into_iter().filter(|p| met.insert(*p)));
+        }
+        Ok(false)
     }
 }

@@ -8,14 +8,6 @@ use bstr::BString;
 use bstr::ByteSlice;
 
 impl Objects {
-    /// The note on `about` in notes tree `root`, whatever fan-out the tree has.
-    pub fn note(&self, root: Oid, about: Oid) -> Result<Option<Vec<u8>>> {
-        match self.note_path(root, about)? {
-            Some((_, blob)) => self.blob(blob).map(Some),
-            None => Ok(None),
-        }
-    }
-
     /// Notes tree `root` with `line` added to the note on `about`, unless it stands there already.
     pub fn note_with_line(&self, root: Oid, about: Oid, line: &str) -> Result<Oid> {
         let (path, mut text) = match self.note_path(root, about)? {

@@ -47,7 +47,7 @@ impl Repo {
             "--git-common-dir",
             "--show-toplevel",
         ]);
-        let found = git.run(&call.dir(cwd).as_person().reads())?;
+        let found = git.run(&call.dir(cwd).for_person().reads())?;
         let lines: Vec<&[u8]> = found.stdout.lines().collect();
         let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
             return Err(Refusal::new(
@@ -112,7 +112,7 @@ impl Repo {
     /// The person's configuration, all scopes, with `git -c` and the environment applied.
     pub fn config(&self) -> Result<Config> {
         let args = ["config", "--list", "-z", "--includes"];
-        let call = Call::new([git_dir(&self.dirs.common)]).args(&args).as_person().reads();
+        let call = Call::new([git_dir(&self.dirs.common)]).args(&args).for_person().reads();
         Ok(Config::parse(&self.git.expect(&call)?.stdout))
     }
 
@@ -132,12 +132,6 @@ impl Repo {
         Ok((!name.is_empty()).then(|| format!("{name}: {track}")))
     }
 
-    /// The version that git itself states, such as `2.47.3`.
-    pub fn git_version(&self) -> Result<String> {
-        let said = self.git.expect(&Call::new(["version"]))?.text();
-        Ok(said.split_whitespace().nth(2).unwrap_or_default().to_owned())
-    }
-
     /// The committer's name and mail as git would state them, `Name <mail>`.
     pub fn identity(&self, config: &Config) -> Result<Option<String>> {
         let stated = |var: &str, keys: [&str; 2]| {
@@ -151,7 +145,7 @@ impl Repo {
             return Ok(Some(format!("{} <{}>", name.trim(), mail.trim())));
         }
         // Anything less plain is git's to say.
-        let found = self.git.run(&self.call(&["var", "GIT_COMMITTER_IDENT"]).as_person())?;
+        let found = self.git.run(&self.call(&["var", "GIT_COMMITTER_IDENT"]).for_person())?;
         let said = found.text();
         Ok(found.ok().then(|| said.rfind('>').map(|end| said[..=end].to_owned())).flatten())
     }

@@ -68,7 +68,7 @@ impl Repo {
         let here = self.dirs.work_tree.as_ref().filter(|_| self.dirs.git == self.dirs.common);
         let named = self.git.person("GIT_WORK_TREE").is_some();
         // With `GIT_DIR` alone, git takes any folder it is called in for the working tree.
-        if let Some(here) = here.filter(|_| named || unplaced || !self.git.person("GIT_DIR").is_some()) {
+        if let Some(here) = here.filter(|_| named || unplaced || self.git.person("GIT_DIR").is_none()) {
             main.path.clone_from(here);
             if main.bare {
                 main.bare = false;

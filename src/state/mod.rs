@@ -38,7 +38,6 @@ pub use record::Landing;
 pub use record::LaneRecord;
 pub use record::Limits;
 pub use record::Match;
-pub use record::Read;
 pub use record::VERSION;
 pub use record::WorkerRecord;
 pub use record::encode;

@@ -79,7 +79,7 @@ impl View {
                 None => return Err(squatted(&r)),
             }
         }
-        if !view.initialised && !(records.is_empty() && view.lanes.is_empty()) {
+        if !view.initialised && (!records.is_empty() || !view.lanes.is_empty()) {
             return Err(sentinel_lost());
         }
         for (id, at) in records {

@@ -22,6 +22,7 @@ use crate::surfaces::style::safe;
 use crate::surfaces::style::span;
 use crate::surfaces::style::steers;
 use crate::verbs::dispatch::Dispatched;
+use crate::verbs::freeze::Noted;
 use crate::verbs::import::Imported;
 use crate::verbs::init::Initialised;
 use crate::verbs::land::Landed;
@@ -400,12 +401,13 @@ fn ended(row: &Row) -> String {
     format!("{} {outcome}{reason}{flags} ({})\n{} {}\n", row.handle, work(row), paint(DIM, "next:"), row.next)
 }
 
-fn warnings(leftovers: &[String], undeclared: &[String], skipped: &[String]) -> String {
+fn warnings(noted: &Noted) -> String {
     let mut text = String::new();
     for (what, items) in [
-        ("not committed, kept in the snapshot only", leftovers),
-        ("outside the declared paths", undeclared),
-        ("could not be captured", skipped),
+        ("not committed, kept in the snapshot only", &noted.leftovers),
+        ("outside the declared paths", &noted.undeclared),
+        ("could not be captured", &noted.skipped),
+        ("ignored by its own rule", &noted.ignored),
     ] {
         for item in items {
             text.push_str(&format!("  {}: {}\n", paint(WARN, what), line(item)));
@@ -415,7 +417,7 @@ fn warnings(leftovers: &[String], undeclared: &[String], skipped: &[String]) -> 
 }
 
 fn imported(i: &Imported) -> String {
-    let warn = warnings(&i.leftovers, &i.undeclared, &i.skipped);
+    let warn = warnings(&i.noted);
     let commits = count(i.delta.commits.len(), "commit");
     let how = if i.dry_run { "would freeze" } else { "frozen" };
     let head = format!("{how}: {} delta {}", i.handle, i.delta.n);
@@ -465,7 +467,7 @@ fn landed(l: &Landed) -> String {
             paint(WARN, "unsigned")
         ));
     }
-    text + &warnings(&l.leftovers, &l.undeclared, &l.skipped)
+    text + &warnings(&l.noted)
 }
 
 /// Writes one man page for the program and one for each verb.

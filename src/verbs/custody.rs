@@ -99,5 +99,12 @@ fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<Seen>
         }
         None => head_tree,
     };
-    Ok(Seen { head, tree, leftovers: objects.diff_trees(head_tree, tree)?, skipped: Vec::new(), kept })
+    Ok(Seen {
+        head,
+        tree,
+        leftovers: objects.diff_trees(head_tree, tree)?,
+        skipped: Vec::new(),
+        ignored: Vec::new(),
+        kept,
+    })
 }

@@ -27,6 +27,7 @@ use crate::verbs::custody;
 use crate::verbs::session::Session;
 use bstr::BString;
 use bstr::ByteSlice;
+use serde::Serialize;
 use std::collections::HashSet;
 
 /// What of a worker's work is taken.
@@ -40,15 +41,24 @@ pub struct Take {
     pub allow_empty: bool,
 }
 
-/// A frozen delta and what a person should know about it.
+/// What a person should know about the work that was taken, path by path.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Noted {
+    /// Changed beyond the delta's tip; kept in the snapshot only.
+    pub leftovers: Vec<String>,
+    /// Changed outside the globs that dispatch declared.
+    pub undeclared: Vec<String>,
+    /// Could not be captured, with the reason.
+    pub skipped: Vec<String>,
+    /// The worker made git ignore them.
+    pub ignored: Vec<String>,
+}
+
+/// A frozen delta.
 #[derive(Debug)]
 pub struct Frozen {
     pub delta: DeltaRecord,
-    /// Paths changed beyond the delta's tip; they stay in the snapshot.
-    pub leftovers: Vec<String>,
-    /// Paths changed outside the globs that dispatch declared.
-    pub undeclared: Vec<String>,
-    pub skipped: Vec<String>,
+    pub noted: Noted,
     /// The ref move that records the delta, if it is new: its objects are durable, nothing names them yet.
     pub pending: Option<Edit>,
 }
@@ -87,17 +97,14 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     check_paths(session, worker, &changes)?;
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
-    let frozen = Frozen {
+    let leftovers = if uncommitted { &[] } else { seen.leftovers.as_slice() };
+    let noted = Noted {
+        leftovers: leftovers.iter().map(|c| text(&c.path)).collect(),
         undeclared: undeclared.map(|c| text(&c.path)).collect(),
-        leftovers: if uncommitted {
-            Vec::new()
-        } else {
-            seen.leftovers.iter().map(|c| text(&c.path)).collect()
-        },
         skipped: seen.skipped,
-        delta,
-        pending: None,
+        ignored: seen.ignored,
     };
+    let frozen = Frozen { delta, noted, pending: None };
     keep(session, worker, frozen)
 }
 

@@ -27,6 +27,7 @@ use crate::state::tip;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// Bytes of output kept as evidence.
 const KEEP: usize = 64 << 10;
@@ -58,7 +59,7 @@ pub fn run(
             cwd: room.admin.path.clone(),
             env: child_env(session),
             stdin: None,
-            timeout: None,
+            timeout: time_limit(session),
             keep: KEEP,
         })?;
         crate::fault::point("gate: command ended");
@@ -116,12 +117,18 @@ fn record(
     Draft::new(&session.repo).put(edit).publish().map(drop)
 }
 
+/// `skein.gateTimeout` in seconds; a gate that reads from a terminal would wait for ever.
+fn time_limit(session: &Session<'_>) -> Option<Duration> {
+    session.config.get("skein.gatetimeout")?.parse().ok().map(Duration::from_secs)
+}
+
 fn failed(command: &str, tree: Oid, ended: &Ended) -> crate::domain::Failure {
     let how = match (ended.code, ended.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "no exit code".to_owned(),
     };
+    let how = if ended.timed_out { "the time limit".to_owned() } else { how };
     let output = ended.output.to_str_lossy();
     let lines: Vec<&str> = output.lines().collect();
     Refusal::new(Token::GateFailed, format!("`{command}` ended with {how} on the candidate's tree"))

@@ -9,6 +9,7 @@ use crate::state::Draft;
 use crate::state::View;
 use crate::verbs::candidate::Source;
 use crate::verbs::freeze;
+use crate::verbs::freeze::Noted;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
@@ -20,9 +21,8 @@ pub struct Imported {
     pub handle: String,
     pub delta: DeltaRecord,
     pub landed: Option<Landed>,
-    pub leftovers: Vec<String>,
-    pub undeclared: Vec<String>,
-    pub skipped: Vec<String>,
+    #[serde(flatten)]
+    pub noted: Noted,
     pub dry_run: bool,
 }
 
@@ -39,9 +39,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
         handle: worker.record.handle.to_string(),
         delta: frozen.delta,
         landed,
-        leftovers: frozen.leftovers,
-        undeclared: frozen.undeclared,
-        skipped: frozen.skipped,
+        noted: frozen.noted,
         dry_run: request.dry_run,
     })
 }

@@ -28,6 +28,7 @@ pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
 pub fn ensure(session: &mut Session<'_>) -> Result<View> {
     let view = session.view()?;
     if view.initialised && session.clone_id().is_some() {
+        session.refuse_full()?;
         return Ok(view);
     }
     let done = prepare(session, &view)?;
@@ -38,6 +39,7 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
 }
 
 fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
+    session.refuse_full()?;
     let mut wrote = Vec::new();
     if !view.initialised {
         let repo = &session.repo;

@@ -21,6 +21,7 @@ use crate::verbs::candidate::Candidate;
 use crate::verbs::candidate::Shape;
 use crate::verbs::candidate::Source;
 use crate::verbs::freeze;
+use crate::verbs::freeze::Noted;
 use crate::verbs::freeze::Take;
 use crate::verbs::gate;
 use crate::verbs::init;
@@ -59,9 +60,8 @@ pub struct Landed {
     /// `--dry-run`: nothing was done.
     pub dry_run: bool,
     pub gates: Vec<String>,
-    pub leftovers: Vec<String>,
-    pub undeclared: Vec<String>,
-    pub skipped: Vec<String>,
+    #[serde(flatten)]
+    pub noted: Noted,
     /// The person's configuration asks for signed commits, and this one is not.
     pub unsigned: bool,
 }
@@ -110,9 +110,7 @@ pub struct Resolved {
     pending: Cell<Option<Edit>>,
     pub worker_onto: Option<RefName>,
     pub gates: Vec<String>,
-    leftovers: Vec<String>,
-    undeclared: Vec<String>,
-    skipped: Vec<String>,
+    noted: Noted,
 }
 
 /// The worker of that name with its work frozen and recorded, else the local branch.
@@ -134,9 +132,7 @@ fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) ->
         pending: Cell::new(frozen.pending),
         worker_onto: Some(worker.record.onto.clone()),
         gates: worker.record.checks.clone(),
-        leftovers: frozen.leftovers,
-        undeclared: frozen.undeclared,
-        skipped: frozen.skipped,
+        noted: frozen.noted,
     })
 }
 
@@ -167,9 +163,7 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
         pending: Cell::new(None),
         worker_onto: None,
         gates: Vec::new(),
-        leftovers: Vec::new(),
-        undeclared: Vec::new(),
-        skipped: Vec::new(),
+        noted: Noted::default(),
     })
 }
 
@@ -302,9 +296,7 @@ impl Report<'_> {
             already: false,
             dry_run: self.dry_run,
             gates: Vec::new(),
-            leftovers: self.found.leftovers.clone(),
-            undeclared: self.found.undeclared.clone(),
-            skipped: self.found.skipped.clone(),
+            noted: self.found.noted.clone(),
             unsigned: false,
         }
     }

@@ -81,6 +81,7 @@ pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
     let mut gather = Gather {
         objects: &scratch,
         question,
+        tip: question.tip,
         tester: Tester::new(&scratch),
         facts: Facts::default(),
         explain: Vec::new(),
@@ -110,6 +111,8 @@ pub fn base_of(objects: &Objects, rev: Oid, onto: Oid) -> Result<std::result::Re
 struct Gather<'a> {
     objects: &'a Objects,
     question: &'a Question,
+    /// The tip without the merges at its end that only take the trunk in.
+    tip: Oid,
     tester: Tester<'a>,
     facts: Facts,
     explain: Vec<Line>,
@@ -146,15 +149,22 @@ impl Gather<'_> {
             self.unknown(Unknown::BaseNotInTip, format!("{base} is not an ancestor of {tip}"));
             return Ok(());
         }
-        let fork = Fork::read(objects, base, tip, onto)?;
+        let mut fork = Fork::read(objects, base, tip, onto)?;
         self.facts.commits = Some(fork.all.len());
-        if !fork.took_trunk_in() && objects.tree_of(base)? == objects.tree_of(tip)? {
-            self.say("commits", &[base, tip], false, "base and tip have the same tree");
-            self.facts.net = Net::Nothing;
-            return Ok(());
-        }
-        if let Some(receipt) = self.whole_receipt(&fork)? {
-            return self.landed_by_receipt(&fork, &receipt);
+        loop {
+            let tip = self.tip;
+            if !fork.took_trunk_in() && objects.tree_of(base)? == objects.tree_of(tip)? {
+                self.say("commits", &[base, tip], false, "base and tip have the same tree");
+                self.facts.net = Net::Nothing;
+                return Ok(());
+            }
+            if let Some(receipt) = self.whole_receipt(&fork)? {
+                return self.landed_by_receipt(&fork, &receipt);
+            }
+            let Some(before) = fork.before_merge(&mut self.tester, objects, tip)? else { break };
+            self.say("merge", &[tip, before], true, "the tip only takes the trunk in");
+            self.tip = before;
+            fork = Fork::read(objects, base, before, onto)?;
         }
         if !objects.is_ancestor(base, onto)? {
             self.unknown(Unknown::BaseNotInTrunk, format!("{base} is not an ancestor of {onto}"));
@@ -163,13 +173,13 @@ impl Gather<'_> {
         if fork.own.is_empty() {
             return self.ancestor();
         }
-        self.say("ancestor", &[tip, onto], false, "the trunk does not have the tip");
+        self.say("ancestor", &[self.tip, onto], false, "the trunk does not have the tip");
         self.search(&fork)
     }
 
     /// A receipt for the whole of the fork as it is now.
     fn whole_receipt(&mut self, fork: &Fork) -> Result<Option<Receipt>> {
-        let net = self.net_from_base(self.question.tip)?;
+        let net = self.net_from_base(self.tip)?;
         let raw = RawDigest::of(&net.changes);
         for receipt in &self.question.receipts {
             let oids = [receipt.old, receipt.new];
@@ -197,7 +207,10 @@ impl Gather<'_> {
                 && self.receipt_fails(fork, receipt, &net)?.is_none()
             {
                 self.say("receipt", &[receipt.old, receipt.new, *tip], true, "for the fork up to here");
-                received.extend(receipt.landed.iter().copied());
+                let known: HashMap<Oid, Oid> = receipt.landed.iter().copied().collect();
+                let until = self.objects.between(self.question.base, *tip)?;
+                received
+                    .extend(until.into_iter().map(|c| (c, known.get(&c).copied().unwrap_or(receipt.new))));
             }
         }
         Ok(received)
@@ -254,14 +267,14 @@ impl Gather<'_> {
         let history = objects.between(receipt.old, self.question.onto)?;
         let upstream = Upstream::read(objects, &history, self.question.onto, &mut watch)?;
         let alone = objects.commit(receipt.new)?.parents.first() == Some(&receipt.old);
-        let landing = self.landing(fork, &upstream, vec![unit], receipt.new, alone)?;
+        let landing = self.landing(fork, &upstream, vec![unit], receipt.new, alone.then_some(receipt.new));
         self.settle(Proof::Receipt, receipt.new, &landing)
     }
 
     /// The trunk has the tip itself.
     fn ancestor(&mut self) -> Result<()> {
-        let Question { base, tip, onto, .. } = *self.question;
-        let objects = self.objects;
+        let Question { base, onto, .. } = *self.question;
+        let (objects, tip) = (self.objects, self.tip);
         self.say("ancestor", &[tip, onto], true, "the trunk has the tip");
         let entry = objects.entry_point(tip, onto)?.unwrap_or(onto);
         // Seen from the trunk as it was before, the fork's own work is told from the trunk's.
@@ -274,41 +287,21 @@ impl Gather<'_> {
         let history = objects.between(base, onto)?;
         let upstream = Upstream::read(objects, &history, onto, &mut watch)?;
         let units = fork.units(&mut self.tester, objects)?;
-        let landing = self.landing(&fork, &upstream, units, entry, entry != tip)?;
-        self.settle(Proof::Ancestor, tip, &landing)?;
-        if self.facts.presence == Some(Presence::Changed) && before != base {
-            let (was, is) = (objects.tree_of(before)?, objects.tree_of(entry)?);
-            if watch.look(objects, was)? == watch.look(objects, is)? && !self.all_hold(&landing.units, is)? {
-                self.say("presence", &[entry], false, "the merge took nothing of it");
-                self.facts.presence = Some(Presence::Reverted);
-            }
-        }
-        Ok(())
+        let landing = self.landing(&fork, &upstream, units, tip, (entry != tip).then_some(entry));
+        self.settle(Proof::Ancestor, tip, &landing)
     }
 
-    fn all_hold(&mut self, units: &[Delta], tree: Oid) -> Result<bool> {
-        for unit in units {
-            if self.tester.holds(unit, tree)?.is_err() {
-                return Ok(false);
-            }
-        }
-        Ok(!units.is_empty())
-    }
-
-    /// `alone`: commit `at` made the landing's change and nothing else made part of it.
+    /// What came in with commit `at`; `commit` made that change, if one did alone.
     fn landing<'u>(
-        &mut self,
+        &self,
         fork: &'u Fork,
         upstream: &'u Upstream,
-        mut units: Vec<Delta>,
+        units: Vec<Delta>,
         at: Oid,
-        alone: bool,
-    ) -> Result<Landing<'u>> {
-        if units.is_empty() {
-            units.push(self.net_from_base(self.question.tip)?);
-        }
-        let entry = self.objects.entry_point(at, self.question.onto)?.unwrap_or(self.question.onto);
-        Ok(Landing { units, commit: alone.then_some(at), entry, upstream, fork })
+        commit: Option<Oid>,
+    ) -> Landing<'u> {
+        let entry = upstream.entry(at);
+        Landing { units, commit, entry, merged: entry != at, upstream, fork }
     }
 
     fn settle(&mut self, proof: Proof, at: Oid, landing: &Landing<'_>) -> Result<()> {

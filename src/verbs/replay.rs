@@ -134,7 +134,7 @@ fn one_to_one(
 
 fn folded(repo: &Repo, delta: &DeltaRecord, onto: Oid, net: Oid, how: &How<'_>) -> Result<Oid> {
     let last = repo.objects.commit(delta.tip)?;
-    let mut message = BString::from(last.message.clone());
+    let mut message = last.message.clone();
     if delta.commits.len() > 1 {
         while message.ends_with(b"\n") {
             message.pop();

@@ -26,6 +26,9 @@ pub const SUPERVISE: &str = "__supervise";
 /// How long a verb waits for another one of ours to let go of a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(120);
 
+/// Free bytes that a writing verb wants before it begins.
+const ROOM: u64 = 16 << 20;
+
 /// One command's world. `tell` takes lines for the person that are not the result.
 pub struct Session<'s> {
     pub repo: Repo,
@@ -82,6 +85,20 @@ impl<'s> Session<'s> {
         let digest = hash.finalize();
         let distinct = digest.iter().take(10).fold(0u128, |n, byte| (n << 8) | u128::from(*byte));
         OpId::from_parts(millis, distinct)
+    }
+
+    /// Refuses to begin on a disk that is almost full: half a write is worse than none.
+    pub fn refuse_full(&self) -> Result<()> {
+        let common = &self.repo.dirs.common;
+        let free = crate::host::free_bytes(common)?;
+        if free >= ROOM {
+            return Ok(());
+        }
+        Err(Refusal::new(Token::NoSpace, format!("only {} KiB are free where the repository is", free >> 10))
+            .lines([common.display().to_string()])
+            .show(format!("df -h '{}'", common.display()))
+            .next("free some space, then try again; nothing was written")
+            .into())
     }
 
     /// The land lock: held while a branch is moved and the lane written.

@@ -37,6 +37,8 @@ pub struct Seen {
     pub leftovers: Vec<Change>,
     /// Paths that could not be taken in, with the reason.
     pub skipped: Vec<String>,
+    /// Names that the worker made git ignore.
+    pub ignored: Vec<String>,
     pub kept: Kept,
 }
 
@@ -76,6 +78,7 @@ pub fn take(
             .iter()
             .map(|(path, why)| format!("{} ({why:?})", path.to_str_lossy()))
             .collect(),
+        ignored: captured.ignored_new.iter().map(|p| p.to_str_lossy().into_owned()).collect(),
         kept,
     };
     let lost = strays(session, id, admin, head, kept)?;

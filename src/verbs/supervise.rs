@@ -157,7 +157,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let mut watch = Watch::new(&admin.path)?;
     let spec = spec(session, job, worker, admin)?;
     let control = spec.control.clone();
-    let run = Supervised::run(spec, |_| {});
+    let run = Supervised::run(spec);
     let mut run = std::pin::pin!(run);
     let ended = loop {
         tokio::select! { biased;
@@ -188,13 +188,21 @@ fn close(session: &Session<'_>, job: &Job, ended: Result<crate::host::End>, seen
         Some(before) => before.changed(session, &Outside::look(session)?, id)?,
         None => Vec::new(),
     };
-    let (end, exit, flags) = match ended {
-        Ok(ended) => told(ended),
+    let (end, exit, mut flags) = match ended {
+        Ok(ended) => {
+            if let Err(failure) = &ended.log {
+                session.tell(format!("log: {failure:?}"));
+            }
+            told(ended)
+        }
         Err(failure) => {
             session.tell(format!("run: {failure:?}"));
             (End::Exited(127), Some(127), Vec::new())
         }
     };
+    if !crate::host::survivors_in(Path::new(&job.worktree)).is_empty() {
+        flags.push(Flag::Survivors);
+    }
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
 }
 

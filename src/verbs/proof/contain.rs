@@ -87,6 +87,52 @@ impl<'a> Tester<'a> {
         Ok(held)
     }
 
+    /// Whether tree `at` has nothing of `delta` any more: it has the inverse, or all that was taken out is
+    /// back and all that was put in is gone, however the lines around it have changed.
+    pub fn gone(&mut self, delta: &Delta, at: Oid) -> Result<bool> {
+        let inverse = delta.inverse();
+        if delta.is_empty() || self.holds(&inverse, at)?.is_ok() {
+            return Ok(!delta.is_empty());
+        }
+        for change in &delta.changes {
+            if !self.is_undone(change, at)? {
+                return Ok(false);
+            }
+        }
+        Ok(self.lives_on(&inverse, at)?.is_none())
+    }
+
+    fn is_undone(&self, change: &Change, at: Oid) -> Result<bool> {
+        let there = self.objects.entry_at(at, change.path.as_ref())?;
+        if there == change.old {
+            return Ok(true);
+        }
+        let (Some(old), Some(new), Some(there)) = (change.old, change.new, there) else { return Ok(false) };
+        let files = [old, new, there].iter().all(|e| is_file(e.0));
+        if !files || (old.0 != new.0 && there.0 != old.0) {
+            return Ok(false);
+        }
+        if old.1 == new.1 {
+            return Ok(true);
+        }
+        let (old, new, there) =
+            (self.objects.blob(old.1)?, self.objects.blob(new.1)?, self.objects.blob(there.1)?);
+        if [&old, &new, &there].iter().any(|b| is_binary(b)) {
+            return Ok(false);
+        }
+        let (old, new, there) = (tally(&old), tally(&new), tally(&there));
+        let times =
+            |tally: &HashMap<Vec<u8>, usize>, line: &Vec<u8>| tally.get(line).copied().unwrap_or_default();
+        let moved = |line: &&Vec<u8>| times(&old, line) != times(&new, line);
+        let mut telling = old.keys().chain(new.keys()).filter(moved).peekable();
+        let any = telling.peek().is_some();
+        Ok(any
+            && telling.all(|line| {
+                let (was, is) = (times(&old, line), times(&there, line));
+                if times(&new, line) > was { is <= was } else { is >= was }
+            }))
+    }
+
     fn fails(&mut self, delta: &Delta, at: Oid) -> Result<Option<String>> {
         if delta.is_empty() {
             return Ok(Some("it changes nothing".to_owned()));
@@ -227,6 +273,17 @@ impl<'a> Tester<'a> {
             |b: &&Block| b.path != change.path && count(b, &now) > count(b, &base).max(count(b, &tip));
         Ok(blocks.iter().find(taken).map(|b| b.path.clone()))
     }
+}
+
+/// How often each line that says something occurs.
+fn tally(bytes: &[u8]) -> HashMap<Vec<u8>, usize> {
+    let mut tally = HashMap::new();
+    for line in
+        bytes.split(|b| *b == b'\n').filter(|l| l.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80))
+    {
+        *tally.entry(line.to_vec()).or_default() += 1;
+    }
+    tally
 }
 
 fn is_file(mode: Mode) -> bool {

@@ -93,6 +93,12 @@ impl Fork {
         !self.own.is_empty() && self.own.len() != self.all.len()
     }
 
+    /// Whether commit `oid` of the fork was made when `trunk` was known to it: what the trunk did before
+    /// that cannot be the landing of what came after.
+    pub fn knew(&self, objects: &Objects, oid: Oid, trunk: Oid) -> Result<bool> {
+        Ok(self.took_trunk_in() && self.all.contains(&trunk) && objects.is_ancestor(trunk, oid)?)
+    }
+
     /// Whether its pieces and merges are every commit of its own.
     pub fn is_line(&self) -> bool {
         let Some(pieces) = &self.pieces else { return false };
@@ -116,19 +122,32 @@ impl Fork {
     /// before the fork last took it in, since the net does not show them.
     pub fn units(&self, tester: &mut Tester<'_>, objects: &Objects) -> Result<Vec<Delta>> {
         let mut units: Vec<Delta> = self.nets.iter().filter(|n| !n.is_empty()).cloned().collect();
-        if !self.took_trunk_in() {
+        if !self.took_trunk_in() && !units.is_empty() {
             return Ok(units);
         }
-        for piece in self.pieces.iter().flatten() {
-            let mut landed = !piece.own;
+        for piece in self.pieces.iter().flatten().filter(|p| !p.delta.is_empty()) {
+            let mut landed = !piece.own || self.is_absorbed();
             for start in &self.starts {
                 landed = landed || tester.holds(&piece.delta, objects.tree_of(*start)?)?.is_ok();
             }
-            if landed && !piece.delta.is_empty() {
+            if landed {
                 units.push(piece.delta.clone());
             }
         }
+        if units.is_empty() {
+            units.extend(self.steps.iter().map(|s| s.delta.clone()));
+        }
         Ok(units)
+    }
+
+    /// If `tip` only takes the trunk in and adds nothing: the fork before it did.
+    pub fn before_merge(&self, tester: &mut Tester<'_>, objects: &Objects, tip: Oid) -> Result<Option<Oid>> {
+        if !self.merges.contains(&tip) || !matches!(self.addition(tester, objects, tip)?, Addition::Nothing) {
+            return Ok(None);
+        }
+        let parents = objects.commit(tip)?.parents;
+        let mine: Vec<&Oid> = parents.iter().filter(|p| self.own.contains(p)).collect();
+        Ok(if let [mine] = mine[..] { Some(*mine) } else { None })
     }
 
     /// What merge `oid` adds of its own.

@@ -21,6 +21,8 @@ pub struct Landing<'a> {
     pub commit: Option<Oid>,
     /// The commit on the trunk's first-parent line where it came in.
     pub entry: Oid,
+    /// It came in by merging a branch.
+    pub merged: bool,
     pub upstream: &'a Upstream,
     pub fork: &'a Fork,
 }
@@ -53,6 +55,15 @@ pub fn presence(
     if let Some(why) = landing.commit_undone(objects)? {
         return Ok((Presence::Reverted, why));
     }
+    // A merge that changes none of its paths, as strategy `ours` makes it, never brought it to the line.
+    if landing.merged && !landing.upstream.line().any(|t| t.oid == landing.entry) {
+        let entry = objects.tree_of(landing.entry)?;
+        for unit in &landing.units {
+            if tester.holds(unit, entry)?.is_err() {
+                return Ok((Presence::Reverted, "the merge took nothing of it".to_owned()));
+            }
+        }
+    }
     Ok((Presence::Changed, missing.unwrap_or_default()))
 }
 
@@ -63,18 +74,17 @@ fn taken_back(
     unit: &Delta,
     tip: Oid,
 ) -> Result<Option<String>> {
-    let inverse = unit.inverse();
     if tester.holds(unit, tip)?.is_ok() {
         return Ok(None);
     }
-    if tester.holds(&inverse, tip)?.is_ok() {
+    if tester.gone(unit, tip)? {
         return Ok(Some("the tip has nothing of it".to_owned()));
     }
     for touch in landing.upstream.line_since(landing.entry) {
         if tester.holds(unit, touch.tree)?.is_ok() {
             return Ok(None);
         }
-        if tester.holds(&inverse, touch.tree)?.is_ok() {
+        if tester.gone(unit, touch.tree)? {
             return Ok(Some(format!("{} has nothing of it", touch.oid)));
         }
     }

@@ -18,7 +18,6 @@ use crate::verbs::proof::upstream::Touch;
 use crate::verbs::proof::upstream::Upstream;
 use bstr::BString;
 use std::collections::HashMap;
-use std::collections::HashSet;
 
 /// Once the tip test holds, a longer history is not read just to name a stronger proof.
 const NAMING: usize = 5000;
@@ -46,23 +45,18 @@ impl Gather<'_> {
         }
         let at_tip = self.nets_hold(fork, onto, objects.tree_of(onto)?, true)?;
         let received = self.received(fork)?;
-        let history = objects.between(base, onto)?;
-        if at_tip && received.is_empty() && !fork.took_trunk_in() && history.len() > NAMING {
-            self.say(
-                "exact",
-                &[onto],
-                false,
-                format!("not searched: {} commits since the base", history.len()),
-            );
+        if at_tip && received.is_empty() && !fork.took_trunk_in() && objects.is_far(base, onto, NAMING)? {
+            self.say("exact", &[onto], false, "not searched: the history since the base is long");
             self.facts.proofs.push((Proof::Contained, onto));
             self.facts.presence = Some(Presence::Yes);
             return Ok(());
         }
+        let history = objects.between(base, onto)?;
         let upstream = Upstream::read(objects, &history, onto, &mut Watch::new(fork.paths()))?;
         let parts = self.parts(fork, &upstream, received)?;
         let Some((proof, at, alone)) = self.proof(&parts, at_tip)? else { return Ok(()) };
         let units = fork.units(&mut self.tester, objects)?;
-        let landing = self.landing(fork, &upstream, units, at, alone)?;
+        let landing = self.landing(fork, &upstream, units, at, alone.then_some(at));
         self.settle(proof, at, &landing)
     }
 
@@ -72,7 +66,7 @@ impl Gather<'_> {
             let proof = if parts.received { Proof::Receipt } else { Proof::Exact };
             return Ok(Some((proof, at, false)));
         }
-        if let Some(at) = self.range(parts) {
+        if let Some(at) = self.range(parts)? {
             return Ok(Some((Proof::Range, at, true)));
         }
         if let Some(at) = self.contained(parts, at_tip)? {
@@ -109,9 +103,8 @@ impl Gather<'_> {
         upstream: &'f Upstream,
         received: HashMap<Oid, Oid>,
     ) -> Result<Parts<'f>> {
-        let carried: HashSet<Oid> = fork.carried.iter().map(|s| s.oid).collect();
         let all_received = !received.is_empty() && fork.steps.iter().all(|s| received.contains_key(&s.oid));
-        let mut twins = upstream.twins(&fork.steps, &carried);
+        let mut twins = upstream.twins(self.objects, fork)?;
         twins.extend(received);
         let (mut plain, mut opaque) = (true, Vec::new());
         for merge in &fork.merges {
@@ -143,18 +136,24 @@ impl Gather<'_> {
         at.filter(|_| holds)
     }
 
-    fn range(&mut self, parts: &Parts<'_>) -> Option<Oid> {
-        let [net] = &parts.fork.nets[..] else { return None };
-        let found = parts.upstream.by_digest(&RawDigest::of(&net.changes)).filter(|_| !net.is_empty())?;
-        self.say("range", &[found.oid], true, "it makes exactly the net difference");
-        Some(found.oid)
+    fn range(&mut self, parts: &Parts<'_>) -> Result<Option<Oid>> {
+        let [net] = &parts.fork.nets[..] else { return Ok(None) };
+        if net.is_empty() {
+            return Ok(None);
+        }
+        let raw = RawDigest::of(&net.changes);
+        let found = parts.upstream.by_digest(self.objects, parts.fork, &raw, self.tip)?;
+        if let Some(at) = found {
+            self.say("range", &[at], true, "it makes exactly the net difference");
+        }
+        Ok(found)
     }
 
     /// The commit where the newest run of commits begins that have the whole fork.
     fn contained(&mut self, parts: &Parts<'_>, at_tip: bool) -> Result<Option<Oid>> {
         let mut at = at_tip.then_some(self.question.onto);
         let (mut tried, mut run) = (0, 0);
-        for touch in self.line_after_starts(parts.fork, parts.upstream)? {
+        for touch in self.line_after_starts(parts.fork, parts.upstream) {
             tried += 1;
             if self.nets_hold(parts.fork, touch.oid, touch.tree, false)? {
                 at = Some(touch.oid);
@@ -174,13 +173,9 @@ impl Gather<'_> {
 
     /// The touches on the trunk's first-parent line that have every start of the fork's nets: at an older
     /// commit, what the fork removes may be missing because it was not there yet.
-    fn line_after_starts<'u>(&self, fork: &Fork, upstream: &'u Upstream) -> Result<Vec<&'u Touch>> {
-        let mut entries = Vec::new();
-        for start in &fork.starts {
-            entries.extend(self.objects.entry_point(*start, self.question.onto)?);
-        }
-        let Some(entry) = upstream.newest(entries) else { return Ok(Vec::new()) };
-        Ok(upstream.line_since(entry).collect())
+    fn line_after_starts<'u>(&self, fork: &Fork, upstream: &'u Upstream) -> Vec<&'u Touch> {
+        let entries = fork.starts.iter().map(|start| upstream.entry(*start));
+        upstream.newest(entries).map(|entry| upstream.line_since(entry).collect()).unwrap_or_default()
     }
 
     /// The merge test of a part of the fork along the trunk, tip first. A part that the base has already,
@@ -200,10 +195,9 @@ impl Gather<'_> {
             return Ok(Some(onto));
         }
         let line = if late {
-            self.line_after_starts(fork, upstream)?
+            self.line_after_starts(fork, upstream)
         } else {
-            let entry = self.objects.entry_point(base, onto)?.unwrap_or(onto);
-            upstream.line_since(entry).collect()
+            upstream.line_since(upstream.entry(base)).collect()
         };
         for touch in line {
             if self.tester.holds(delta, touch.tree)?.is_ok() {
@@ -226,7 +220,11 @@ impl Gather<'_> {
             }
             let steps: Vec<&Step> = fork.steps.iter().filter(|s| piece.commits.contains(&s.oid)).collect();
             let twins: Option<Vec<Oid>> = steps.iter().map(|s| parts.twins.get(&s.oid).copied()).collect();
-            let squash = parts.upstream.by_digest(&RawDigest::of(&piece.delta.changes)).map(|t| t.oid);
+            let raw = RawDigest::of(&piece.delta.changes);
+            let squash = match piece.commits.first() {
+                Some(first) => parts.upstream.by_digest(self.objects, fork, &raw, *first)?,
+                None => None,
+            };
             let found = match (twins.and_then(|t| parts.upstream.newest(t)), squash) {
                 (Some(twin), _) => Some((Proof::Exact, twin)),
                 (None, Some(squash)) => Some((Proof::Range, squash)),
@@ -259,6 +257,9 @@ impl Gather<'_> {
             {
                 let exact = alike.iter().filter(|(_, verbatim)| *verbatim).map(|(oid, _)| *oid);
                 for candidate in std::iter::once(onto).chain(exact) {
+                    if fork.knew(self.objects, step.oid, candidate)? {
+                        continue;
+                    }
                     let held = self.tester.holds(&step.delta, self.objects.tree_of(candidate)?)?;
                     if held.is_ok() {
                         at = Some(candidate);
@@ -281,7 +282,7 @@ impl Gather<'_> {
         self.facts.missing.extend(&parts.opaque);
         if let ([net], true) = (&fork.nets[..], fork.steps.len() > 1) {
             let squashes = self.alike(parts.upstream, net)?;
-            self.facts.similar.extend(squashes.iter().map(|(oid, _)| (self.question.tip, *oid)));
+            self.facts.similar.extend(squashes.iter().map(|(oid, _)| (self.tip, *oid)));
         }
         for (mine, theirs) in self.facts.similar.clone() {
             self.say("similar", &[mine, theirs], false, "the same patch id, which proves nothing");
