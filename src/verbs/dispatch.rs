@@ -17,7 +17,6 @@ use crate::plumbing::Moved;
 use crate::state::Draft;
 use crate::state::Limits;
 use crate::state::VERSION;
-use crate::state::View;
 use crate::state::WorkerRecord;
 use crate::state::birth;
 use crate::state::head_ref;
@@ -83,7 +82,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     let target = session.branch_tip(&view, &onto)?;
     let (base, base_name) = base(session, request, &onto, target)?;
     let outside = Outside::look(session)?;
-    let (record, admin) = make(session, &view, request, wish, base, &base_name, &onto, &outside)?;
+    let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
     let objects = &session.repo.objects;
     Ok(Dispatched {
         worker: record.worker,
@@ -134,10 +133,8 @@ fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -
         .into())
 }
 
-#[expect(clippy::too_many_arguments, reason = "the facts of one birth")]
 fn make(
     session: &Session<'_>,
-    view: &View,
     request: &Request,
     wish: Handle,
     base: Oid,
@@ -145,11 +142,14 @@ fn make(
     onto: &RefName,
     outside: &Outside,
 ) -> Result<(WorkerRecord, Admin)> {
+    // Until the record stands, nobody else may find the same handle free.
+    let naming = session.lock_worktrees()?;
+    let view = session.view()?;
+    let handle = wish.unique(|h| view.handle_taken(h));
+    let path = place(session, &handle)?;
     let id = session.new_worker_id();
     crate::host::make_dir(&session.local.worker(id))?;
     let making = Lock::try_acquire(&session.local.making(id))?;
-    let handle = wish.unique(|h| view.handle_taken(h));
-    let path = place(session, &handle)?;
     let brief = mask(&request.task);
     let record = WorkerRecord {
         v: VERSION,
@@ -183,6 +183,7 @@ fn make(
     if born != Moved::Done {
         return Err(crate::domain::Failure::fault("recording the worker", "its refs exist already"));
     }
+    drop(naming);
     crate::fault::point("dispatch: worker recorded");
     let admin = stand(session, id, base, &path)?;
     let record = mark_ready(session, record)?;
