@@ -108,8 +108,7 @@ fn one_to_one(
             }
         };
         if after == tree && commit.tree != before {
-            // The target already holds this step.
-            pairs.push((step.oid, tip));
+            // The target already holds this step; as what, is not known here.
             continue;
         }
         tree = after;
