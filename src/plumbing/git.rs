@@ -108,6 +108,7 @@ const PINNED: &[&str] = &[
     "reftable.lockTimeout=10000",
     "core.quotePath=false",
     "submodule.recurse=false",
+    "advice.graftFileDeprecated=false",
 ];
 
 /// Spawns git with one environment.
