@@ -65,7 +65,19 @@ impl Ran {
 impl World {
     /// An initialised repository on branch `main` without a commit.
     pub fn empty() -> World {
-        let root = tempfile::Builder::new().prefix("skein-test-").tempdir().unwrap();
+        World::below(&std::env::temp_dir())
+    }
+
+    /// Where the disk plays no part: in memory, if the system has a place for that.
+    pub fn in_memory() -> World {
+        let memory = PathBuf::from("/dev/shm");
+        let world = World::below(&if memory.is_dir() { memory } else { std::env::temp_dir() });
+        world.fill();
+        world
+    }
+
+    fn below(folder: &Path) -> World {
+        let root = tempfile::Builder::new().prefix("skein-test-").tempdir_in(folder).unwrap();
         let base = root.path().canonicalize().unwrap();
         let repo = base.join("repo");
         fs::create_dir_all(base.join("home")).unwrap();
@@ -80,11 +92,15 @@ impl World {
     /// With one commit: `a.txt` of nine numbered lines, `b.txt`, and a `.gitignore` for `*.ign`.
     pub fn new() -> World {
         let world = World::empty();
-        world.write("a.txt", &(1..=9).map(|n| format!("line {n}\n")).collect::<String>());
-        world.write("b.txt", "b\n");
-        world.write(".gitignore", "*.ign\nignored/\n");
-        world.commit("base");
+        world.fill();
         world
+    }
+
+    fn fill(&self) {
+        self.write("a.txt", &(1..=9).map(|n| format!("line {n}\n")).collect::<String>());
+        self.write("b.txt", "b\n");
+        self.write(".gitignore", "*.ign\nignored/\n");
+        self.commit("base");
     }
 
     pub fn root(&self) -> PathBuf {
