@@ -113,11 +113,12 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     let words = session.local.worker(id).join("supervisor.log");
     let pid = crate::host::detach(&argv, common, &env, &words)?;
     crate::fault::point("dispatch: supervisor started");
-    let alive = session.local.alive(id);
+    // Written when it is alive, and what `stop` looks for.
+    let known = session.local.worker(id).join("pid");
     let waited = crate::host::wait_until(START, || {
-        alive.exists() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
+        known.exists() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
     });
-    if waited && alive.exists() {
+    if waited && known.exists() {
         return Ok(());
     }
     let said = crate::host::read_optional(&words)?.unwrap_or_default();
