@@ -5,6 +5,7 @@ use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::objects::Objects;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -75,7 +76,7 @@ pub(super) fn ref_folders<'n>(common: &Path, names: impl IntoIterator<Item = &'n
 
 /// Syncs the whole file system that holds `path`.
 pub(super) fn file_system(path: &Path) -> Result<()> {
-    let failed = |e: io::Error| Failure::fault(format!("syncing the file system of {}", path.display()), e);
+    let failed = |e: io::Error| disk::io(format!("syncing the file system of {}", path.display()), e);
     crate::fault::file().map_err(failed)?;
     let handle = File::open(path).map_err(failed)?;
     sync_file_system(&handle).map_err(failed)
@@ -93,7 +94,7 @@ fn sync_file_system(_handle: &File) -> io::Result<()> {
 }
 
 fn sync(path: &Path) -> Result<()> {
-    let failed = |e: io::Error| Failure::fault(format!("syncing {}", path.display()), e);
+    let failed = |e: io::Error| disk::io(format!("syncing {}", path.display()), e);
     crate::fault::file().map_err(failed)?;
     match File::open(path) {
         Ok(file) => file.sync_all().map_err(failed),

@@ -3,6 +3,7 @@
 
 use crate::domain::Failure;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -266,7 +267,7 @@ impl Git {
         if output.ok() {
             return Ok(output);
         }
-        Err(Failure::fault(format!("running git {}", words(&call.args)), output.words()))
+        Err(disk::git(format!("running git {}", words(&call.args)), &output.words()))
     }
 
     /// Starts a process that is spoken to through its pipes.

@@ -4,6 +4,7 @@
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -217,10 +218,9 @@ impl Objects {
     pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
         let oid = self.hash(kind, bytes)?;
         if !self.exists(oid) {
-            crate::fault::file().map_err(|e| Failure::fault(format!("writing object {oid}"), e))?;
-            self.odb
-                .write_buf(kind, bytes)
-                .map_err(|e| Failure::fault(format!("writing object {oid}"), e))?;
+            let doing = || format!("writing object {oid}");
+            crate::fault::file().map_err(|e| disk::io(doing(), e))?;
+            self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
         }
         self.written.borrow_mut().push(oid);
         Ok(oid)

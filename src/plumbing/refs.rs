@@ -6,6 +6,7 @@ use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
 use std::io::BufRead;
@@ -168,8 +169,11 @@ impl RefSession<'_> {
             return Ok(Moved::Done);
         }
         if edits.iter().zip(&now).all(|(e, n)| e.old == *n) {
-            let cause = error.map(|e| e.to_string()).unwrap_or(words);
-            return Err(Failure::fault(format!("moving {}", list(&names)), cause.trim()));
+            let doing = format!("moving {}", list(&names));
+            return Err(match error {
+                Some(error) if words.is_empty() => disk::io(doing, error),
+                _ => disk::git(doing, words.trim()),
+            });
         }
         Ok(Moved::Lost(names.into_iter().cloned().zip(now).collect()))
     }

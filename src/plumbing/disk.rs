@@ -1,0 +1,70 @@
+//! What an error of the file system below git's folders means: a full disk and missing rights are refusals.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Token;
+use std::fmt::Display;
+use std::io;
+use std::io::ErrorKind;
+
+/// `doing` failed by an error of `kind`, if one is known.
+pub(super) fn failure(doing: impl Into<String>, kind: Option<ErrorKind>, cause: impl Display) -> Failure {
+    let doing = doing.into();
+    match kind {
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            Refusal::new(Token::NoSpace, format!("no space is left for {doing}: {cause}"))
+                .show("git count-objects -v -H")
+                .next("make room, then give the same command again")
+                .into()
+        }
+        Some(ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) => {
+            Refusal::new(Token::ReadOnly, format!("not allowed: {doing}: {cause}"))
+                .show("git rev-parse --git-common-dir")
+                .next("give this user write access to that folder; reading verbs still work")
+                .into()
+        }
+        _ => Failure::fault(doing, cause),
+    }
+}
+
+pub(super) fn io(doing: impl Into<String>, error: io::Error) -> Failure {
+    failure(doing, Some(error.kind()), error)
+}
+
+/// gix says what it was doing; the error of the system is somewhere below.
+pub(super) fn gix(doing: impl Into<String>, error: gix::Error) -> Failure {
+    failure(doing, error.downcast_any_ref::<io::Error>().map(io::Error::kind), error)
+}
+
+/// git ended with these words. The C library's texts for errors of the system are fixed by `LC_ALL=C`.
+pub(super) fn git(doing: impl Into<String>, words: &str) -> Failure {
+    let known = [
+        ("No space left on device", ErrorKind::StorageFull),
+        ("Disk quota exceeded", ErrorKind::QuotaExceeded),
+        ("Permission denied", ErrorKind::PermissionDenied),
+        ("Read-only file system", ErrorKind::ReadOnlyFilesystem),
+    ];
+    let kind = known.iter().find(|(text, _)| words.contains(text)).map(|(_, kind)| *kind);
+    failure(doing, kind, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_a_refusal_whoever_says_it() {
+        let token = |failure: Failure| match failure {
+            Failure::Refusal(refusal) => Some(refusal.token),
+            Failure::Fault(_) => None,
+        };
+        assert_eq!(token(io("x", ErrorKind::StorageFull.into())), Some(Token::NoSpace));
+        assert_eq!(token(io("x", ErrorKind::ReadOnlyFilesystem.into())), Some(Token::ReadOnly));
+        assert_eq!(token(io("x", ErrorKind::Other.into())), None);
+        assert_eq!(token(git("x", "fatal: sha1 file: No space left on device")), Some(Token::NoSpace));
+        assert_eq!(token(git("x", "error: could not lock: Permission denied")), Some(Token::ReadOnly));
+        assert_eq!(token(git("x", "fatal: bad object")), None);
+        let below = gix::Error::from_error(io::Error::from(ErrorKind::PermissionDenied));
+        assert_eq!(token(gix("x", below)), Some(Token::ReadOnly));
+    }
+}
