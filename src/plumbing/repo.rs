@@ -38,6 +38,12 @@ pub struct Repo {
 impl Repo {
     /// The repository that git finds from `cwd`, with the person's `GIT_DIR` and the like.
     pub fn discover(cwd: &Path, git: Git) -> Result<Repo> {
+        if !cwd.is_dir() {
+            return Err(Refusal::new(Token::NotARepository, format!("there is no folder {}", cwd.display()))
+                .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+                .next("give a folder of a repository with -C")
+                .into());
+        }
         let call = Call::new([
             "rev-parse",
             "--path-format=absolute",

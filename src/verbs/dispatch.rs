@@ -72,8 +72,6 @@ pub struct Dispatched {
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     session.refuse_in_worker("dispatch")?;
     let wish = check(session, request)?;
-    let view = init::ensure(session)?;
-    reclaim::dead_workers(session, &view)?;
     let view = session.view()?;
     let onto = match &request.onto {
         Some(name) => RefName::branch(name)?,
@@ -81,6 +79,13 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     };
     let target = session.branch_tip(&view, &onto)?;
     let (base, base_name) = base(session, request, &onto, target)?;
+    if !view.initialised {
+        // Before a first worker nothing can be in its place that is ours: look before anything is written.
+        place(session, &wish)?;
+    }
+    let view = init::ensure_from(session, view)?;
+    reclaim::dead_workers(session, &view)?;
+    let view = session.view()?;
     let outside = Outside::look(session)?;
     let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
     let objects = &session.repo.objects;
@@ -207,7 +212,8 @@ fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
         }
     };
     let path = dir.join(handle.as_str());
-    if worktrees.iter().any(|w| !w.bare && path.starts_with(&w.path)) {
+    let inside = worktrees.iter().any(|w| !w.bare && path.starts_with(&w.path));
+    if inside || path.starts_with(&session.repo.dirs.common) {
         return Err(Refusal::new(
             Token::WorktreeInside,
             "skein.worktreeDir lies inside a working tree, where git clean deletes it",

@@ -27,6 +27,11 @@ pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
 /// What every writing verb does first.
 pub fn ensure(session: &mut Session<'_>) -> Result<View> {
     let view = session.view()?;
+    ensure_from(session, view)
+}
+
+/// The same for a verb that has looked already.
+pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
     if view.initialised && session.clone_id().is_some() {
         session.refuse_full()?;
         return Ok(view);
