@@ -13,6 +13,7 @@ use crate::host::Ended;
 use crate::host::Lock;
 use crate::host::Run;
 use crate::plumbing::Admin;
+use crate::plumbing::Dirty;
 use crate::plumbing::Untracked;
 use crate::plumbing::is_local_env;
 use crate::state::Draft;
@@ -63,11 +64,14 @@ pub fn run(
             keep: KEEP,
         })?;
         crate::fault::point("gate: command ended");
+        if ended.code == Some(0) {
+            // No evidence of a run that was about another tree: it would count as passed the next time.
+            room.refuse_dirt(session, candidate, command)?;
+        }
         record(session, clone, op, tree, command, &ended)?;
         if ended.code != Some(0) {
             return Err(failed(command, tree, &ended));
         }
-        room.refuse_dirt(session, command)?;
     }
     Ok(())
 }
@@ -170,8 +174,14 @@ impl<'s> Room<'s> {
     }
 
     /// A gate that changes tracked files proved something about another tree.
-    fn refuse_dirt(&self, session: &Session<'_>, command: &str) -> Result<()> {
-        let dirty = session.repo.status(&self.admin, Untracked::Skip)?;
+    fn refuse_dirt(&self, session: &Session<'_>, candidate: Oid, command: &str) -> Result<()> {
+        let head = session.repo.head_of(&self.admin)?;
+        let mut dirty = session.repo.status(&self.admin, Untracked::Skip)?;
+        if dirty.is_empty() && head != Some(candidate) {
+            let tree = session.repo.objects.tree_of(candidate)?;
+            let differs = session.repo.index_differs(&self.admin, tree)?;
+            dirty.extend(differs.into_iter().map(|path| Dirty { path, state: "M.".to_owned() }));
+        }
         if dirty.is_empty() {
             return Ok(());
         }
