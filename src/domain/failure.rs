@@ -63,6 +63,12 @@ impl Refusal {
     }
 }
 
+impl From<Box<Refusal>> for Failure {
+    fn from(refusal: Box<Refusal>) -> Failure {
+        Failure::Refusal(refusal)
+    }
+}
+
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         Failure::Refusal(Box::new(refusal))
@@ -145,7 +151,6 @@ tokens! {
     NoIdentity "no-identity" No;
     WorktreeExists "worktree-exists" No;
     WorktreeInside "worktree-inside" No;
-    WorktreeGone "worktree-gone" No;
     InWorker "in-worker" No;
     StillRunning "still-running" No;
     NotReady "not-ready" No;

@@ -1,5 +1,6 @@
 //! `candidate create | admit | integrate`: a landing in separate, repeatable steps.
 
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::RefName;
@@ -141,7 +142,10 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
         .into());
     }
-    landing::integrate(&held, &waiting.record, None)?;
+    landing::integrate(&held, &waiting.record, None).map_err(|failure| match failure {
+        Failure::Refusal(moved) if moved.token == Token::TrunkMoved => stale(name, *moved),
+        other => other,
+    })?;
     candidate::drop_all(session, std::slice::from_ref(&waiting))?;
     Ok(step(name, &waiting.record, "integrated", false, waiting.record.admitted.clone().unwrap_or_default()))
 }
@@ -159,6 +163,13 @@ fn the_waiting(
         Some(waiting) => Ok((found, onto, waiting)),
         None => Err(no_candidate(name, &onto)),
     }
+}
+
+/// A candidate that was made by hand is not made again by itself.
+fn stale(name: &str, moved: Refusal) -> Failure {
+    Refusal { token: Token::CandidateStale, ..moved }
+        .next(format!("git skein candidate create --supersede {name}, or git skein land {name}"))
+        .into()
 }
 
 fn no_candidate(name: &str, onto: &RefName) -> crate::domain::Failure {
