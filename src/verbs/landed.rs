@@ -1,5 +1,6 @@
 //! `landed`: is this work on the trunk, and by what proof? Reads only.
 
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Refusal;
@@ -42,12 +43,17 @@ pub struct Answered {
 
 pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     let view = session.view()?;
-    if let Ok(worker) = view.worker(&request.name) {
-        return of_worker(session, &view, worker, request);
-    }
+    let no_worker = match view.worker(&request.name) {
+        Ok(worker) => return of_worker(session, &view, worker, request),
+        Err(no_worker) => no_worker,
+    };
     let onto = onto(session, &view, request.onto.as_ref())?;
     let target = session.branch_tip(&view, &onto)?;
-    let tip = commit(session, &request.name)?;
+    let tip = commit(session, &request.name).map_err(|no_commit| match no_worker {
+        // A worker was meant, but it cannot be told which, or its record cannot be read.
+        Failure::Refusal(r) if r.token != Token::NoSuchWorker => r.into(),
+        _ => no_commit,
+    })?;
     let base = match &request.base {
         Some(rev) => Ok(commit(session, rev)?),
         None => proof::base_of(&session.repo.objects, tip, target)?,
