@@ -126,6 +126,18 @@ impl RefName {
         }
     }
 
+    /// A branch that is to be made: git makes none that reads as an option or as `HEAD`.
+    pub fn new_branch(name: &str) -> Result<RefName, Failure> {
+        let branch = RefName::branch(name)?;
+        if !branch.short().starts_with('-') && branch.short() != "HEAD" {
+            return Ok(branch);
+        }
+        Err(Refusal::new(Token::BadName, format!("{name:?} is no name for a new branch"))
+            .show("git check-ref-format --branch <name>")
+            .next("give another name")
+            .into())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

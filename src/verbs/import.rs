@@ -1,5 +1,6 @@
 //! `import`: freezes a worker's delta; with a branch, brings it there as a landing without a gate.
 
+use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::plumbing::Edit;
@@ -28,13 +29,12 @@ pub struct Imported {
 
 pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &Request) -> Result<Imported> {
     session.refuse_in_worker("import")?;
+    let into = into.map(RefName::branch).transpose()?;
     let view = land::begin(session, request.dry_run)?;
+    let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
     let worker = view.worker(name)?;
     let frozen = freeze::run(session, &view, worker, request.take)?.settle(session, worker)?;
-    let landed = match into {
-        Some(branch) => Some(bring(session, &view, name, branch, request)?),
-        None => None,
-    };
+    let landed = target.map(|target| bring(session, name, target, request)).transpose()?;
     Ok(Imported {
         handle: worker.record.handle.to_string(),
         delta: frozen.delta,
@@ -44,25 +44,43 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     })
 }
 
-/// Onto a coordination branch, which begins at the trunk if it is new.
-fn bring(session: &Session<'_>, view: &View, name: &str, branch: &str, request: &Request) -> Result<Landed> {
-    let onto = RefName::branch(branch)?;
-    if !view.branches.contains_key(&onto) {
+/// A coordination branch; one that is new begins at the trunk.
+struct Target {
+    branch: RefName,
+    begins: Option<(RefName, Oid)>,
+}
+
+impl Target {
+    fn look(session: &Session<'_>, view: &View, branch: RefName) -> Result<Target> {
+        if view.branches.contains_key(&branch) {
+            return Ok(Target { branch, begins: None });
+        }
+        let branch = RefName::new_branch(branch.short())?;
         let trunk = session.trunk(view)?;
         let tip = session.branch_tip(view, &trunk)?;
-        if !session.dry
-            && matches!(
-                Draft::new(&session.repo).put(Edit::create(onto.clone(), tip)).publish()?,
-                Moved::Done
-            )
-        {
-            session.tell(format!("made branch {} at {} ({})", onto.short(), tip.short(), trunk.short()));
-        }
+        Ok(Target { branch, begins: Some((trunk, tip)) })
     }
+}
+
+fn bring(session: &Session<'_>, name: &str, target: Target, request: &Request) -> Result<Landed> {
+    let Target { branch, begins } = target;
     let view = session.view()?;
     let mut found = land::resolve(session, &view, name, request.take)?;
     debug_assert!(matches!(found.source, Source::Delta { .. }));
     // A coordination branch collects; the gate runs when it lands.
     found.gates.clear();
-    land::attempts(session, &found, &onto, request)
+    let Some((trunk, tip)) = begins else { return land::attempts(session, &found, &branch, request) };
+    if session.dry {
+        // What would happen there is what would happen on the trunk that it begins at.
+        return Ok(Landed { onto: branch, ..land::attempts(session, &found, &trunk, request)? });
+    }
+    let made = Draft::new(&session.repo).put(Edit::create(branch.clone(), tip)).publish()? == Moved::Done;
+    let landed = land::attempts(session, &found, &branch, request);
+    if made && landed.is_ok() {
+        session.tell(format!("made branch {} at {} ({})", branch.short(), tip.short(), trunk.short()));
+    } else if made {
+        // A refusal leaves no branch behind, unless somebody has taken it up meanwhile.
+        Draft::new(&session.repo).put(Edit::delete(branch, tip)).publish()?;
+    }
+    landed
 }
