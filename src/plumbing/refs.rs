@@ -2,7 +2,6 @@
 //! transactions that state what they expect. An exit code is never the outcome: after a failure the refs
 //! are read again.
 
-use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;

@@ -92,6 +92,18 @@ impl Objects {
         Ok(None)
     }
 
+    /// The paths of what stands directly in `folder` below tree `root`; none if there is no such folder.
+    pub fn names_in(&self, root: Oid, folder: &BStr) -> Result<Vec<BString>> {
+        let (tree, prefix) = match self.raw_entry(root, folder)? {
+            _ if folder.is_empty() => (root, BString::default()),
+            Some((mode, oid)) if mode.is_tree() => (oid, bstr::concat([folder.as_bytes(), b"/"]).into()),
+            _ => return Ok(Vec::new()),
+        };
+        let bytes = self.tree(tree)?;
+        let entries = TreeRefIter::from_bytes(&bytes, self.hash).filter_map(std::result::Result::ok);
+        Ok(entries.map(|e| bstr::concat([prefix.as_bytes(), e.filename.as_bytes()]).into()).collect())
+    }
+
     /// Every entry below tree `root` that is not a tree, with its full path, in tree order.
     pub fn entries(&self, root: Oid) -> Result<Vec<(BString, Entry)>> {
         let changes = self.diff_trees(self.empty_tree(), root)?;

@@ -85,7 +85,6 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     }
     let view = init::ensure_from(session, view)?;
     reclaim::dead_workers(session, &view)?;
-    let view = session.view()?;
     let outside = Outside::look(session)?;
     let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
     let objects = &session.repo.objects;

@@ -28,6 +28,7 @@ use crate::verbs::session::Session;
 use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::collections::HashSet;
 
 /// What of a worker's work is taken.
@@ -94,7 +95,7 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
         return Err(empty(worker, base, tip));
     }
     let changes = objects.diff_trees(objects.tree_of(base)?, delta.tree)?;
-    check_paths(session, worker, &changes)?;
+    check_paths(session, worker, delta.tree, &changes)?;
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
     let leftovers = if uncommitted { &[] } else { seen.leftovers.as_slice() };
@@ -259,7 +260,7 @@ fn working_tree_commit(session: &Session<'_>, worker: &Worker, parent: Oid, tree
     Ok(oid)
 }
 
-fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Result<()> {
+fn check_paths(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
     let config = &session.config;
     let protected = Globs::new(PROTECTED.iter().copied().chain(config.all("skein.forbidden")))?;
     let allowed = Globs::new(config.all("skein.allow"))?;
@@ -296,9 +297,8 @@ fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Re
             bad.push(format!("{}: the link leaves the tree", text(&change.path)));
         }
     }
-    let added = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.as_bstr());
     bad.extend(
-        collisions(added)
+        met(session, worker, tree, changes)?
             .into_iter()
             .map(|(a, b)| format!("{} and {}: the same name on some systems", text(&a), text(&b))),
     );
@@ -310,6 +310,37 @@ fn check_paths(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Re
         .show(show)
         .next("rename or remove them in its worktree, then import again")
         .into())
+}
+
+/// Pairs of names that some file systems take for one, of which the delta brought at least one: its new
+/// paths are compared with each other and with all that stands beside them.
+fn met(
+    session: &Session<'_>,
+    worker: &Worker,
+    tree: Oid,
+    changes: &[Change],
+) -> Result<Vec<(BString, BString)>> {
+    let objects = &session.repo.objects;
+    let mut paths: BTreeSet<BString> = BTreeSet::new();
+    let mut folders: BTreeSet<&[u8]> = BTreeSet::new();
+    for change in changes.iter().filter(|c| c.old.is_none()) {
+        folders.extend(change.path.find_iter("/").map(|end| &change.path[..end]).chain([b"".as_slice()]));
+        paths.insert(change.path.clone());
+    }
+    for folder in folders {
+        paths.extend(objects.names_in(tree, folder.as_bstr())?);
+    }
+    let base = objects.tree_of(worker.record.base)?;
+    let mut found = collisions(paths.iter().map(|p| p.as_bstr()));
+    let mut known = Vec::new();
+    for (a, b) in &found {
+        known.push(
+            objects.oid_at(base, a.as_bstr())?.is_some() && objects.oid_at(base, b.as_bstr())?.is_some(),
+        );
+    }
+    let mut known = known.into_iter();
+    found.retain(|_| !known.next().unwrap_or(false));
+    Ok(found)
 }
 
 fn empty(worker: &Worker, base: Oid, tip: Oid) -> Failure {
