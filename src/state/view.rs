@@ -9,6 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::plumbing::Kind;
 use crate::plumbing::Ref;
 use crate::plumbing::Repo;
 use crate::state::names;
@@ -83,7 +84,13 @@ impl View {
             return Err(sentinel_lost());
         }
         for (id, at) in records {
-            let tree = repo.objects.tree_of(at)?;
+            let tree = match repo.objects.tree_of(at) {
+                Ok(tree) => tree,
+                Err(_) if !matches!(repo.objects.try_read(at)?, None | Some((Kind::Commit, _))) => {
+                    return Err(squatted(&Ref { name: names::worker(id)?, oid: at, points_at: None }));
+                }
+                Err(unreadable) => return Err(unreadable),
+            };
             match read(repo, tree, "record.json")? {
                 Read::Known(record) => {
                     let (head, wip) = (heads.get(&id).copied(), wips.get(&id).copied());
