@@ -3,6 +3,7 @@
 use crate::domain::Handle;
 use crate::domain::Liveness;
 use crate::domain::Oid;
+use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -55,7 +56,8 @@ pub fn liveness(session: &Session<'_>, worker: &Worker) -> Liveness {
 }
 
 pub fn refuse_running(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    if liveness(session, worker) != Liveness::Live {
+    // A supervisor writes the outcome when the run is over, and is gone a moment later.
+    if worker.record.outcome != Outcome::Active || liveness(session, worker) != Liveness::Live {
         return Ok(());
     }
     let handle = &worker.record.handle;
