@@ -13,6 +13,7 @@ mod citizen;
 mod demo;
 mod golden;
 mod races;
+mod refusals;
 mod support;
 mod trunk;
 mod walk;
