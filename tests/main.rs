@@ -14,6 +14,7 @@ mod demo;
 mod golden;
 mod races;
 mod refusals;
+mod readme;
 mod support;
 mod trunk;
 mod walk;

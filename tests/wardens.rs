@@ -85,7 +85,32 @@ fn a_stray_token_is_found() {
         assert_eq!(strays(path, text).len(), 1, "{path}: {text}");
     }
     assert!(strays("src/state/names.rs", "\"refs/skein/worker\"").is_empty());
+    let token = "let id = \"refs/skein/worker\";\n";
+    for path in ["src/verbs/proof/tests.rs", "src/plumbing/capture/tests/trees.rs"] {
+        assert!(strays(path, token).is_empty(), "{path} is test code");
+    }
+    assert_eq!(strays("src/verbs/tests_of.rs", token).len(), 1);
+    for (text, found) in [
+        (format!("#[cfg(test)]\nmod tests {{\n    {token}}}\n"), 0),
+        (format!("#[cfg(test)]\n#[cfg(unix)]\nmod tests {{\n    {token}}}\n"), 0),
+        (format!("#[cfg(test)]\nmod tests;\n{token}"), 1),
+        (format!("impl X {{\n    #[cfg(test)]\n    fn a() {{\n        {token}    }}\n    {token}}}\n"), 1),
+    ] {
+        assert_eq!(strays("src/verbs/log.rs", &text).len(), found, "{text}");
+    }
     assert!(strays("src/verbs/log.rs", "/// Lists refs/skein/lane.\nfn log() {}").is_empty());
+}
+
+/// A file that is exempt as test code is built for tests only.
+#[test]
+fn test_files_are_for_tests_only() {
+    let all: BTreeMap<String, String> = sources().into_iter().collect();
+    let parents = all.keys().filter_map(|p| p.strip_suffix("/tests.rs").or(p.strip_suffix("/tests/mod.rs")));
+    for parent in parents {
+        let module = all.get(&format!("{parent}.rs")).or_else(|| all.get(&format!("{parent}/mod.rs")));
+        let guarded = module.is_some_and(|text| !code(parent, text).contains("mod tests;"));
+        assert!(guarded, "{parent} holds tests without #[cfg(test)]");
+    }
 }
 
 #[test]
@@ -147,7 +172,7 @@ fn edges(path: &str, text: &str) -> Vec<String> {
     let Some((_, may)) = LADDER.iter().find(|(name, _)| *name == room) else {
         return vec![format!("{path}: {room} is not a room")];
     };
-    let code = code(text);
+    let code = code(path, text);
     let mut bad = Vec::new();
     if code.contains("crate::{") {
         bad.push(format!("{path}: a grouped crate import; write one `use` for each name"));
@@ -167,7 +192,7 @@ fn edges(path: &str, text: &str) -> Vec<String> {
 
 /// Text that belongs to another room.
 fn strays(path: &str, text: &str) -> Vec<String> {
-    let code = code(text);
+    let code = code(path, text);
     let allowed = |rooms: &[&str]| room(path).is_some_and(|room| rooms.contains(&room));
     let found = ONLY_IN.iter().filter(|(token, rooms)| code.contains(token) && !allowed(rooms));
     found.map(|(token, rooms)| format!("{path}: {token} outside {}", rooms.join(", "))).collect()
@@ -273,10 +298,30 @@ fn room(path: &str) -> Option<&str> {
     path.strip_prefix("src/")?.split_once('/').map(|(room, _)| room)
 }
 
-/// What the release is built from: the text before the unit tests, without comment lines.
-fn code(text: &str) -> String {
-    let built = text.split("#[cfg(test)]").next().unwrap_or_default();
-    built.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+/// What the release is built from: no file of tests, no item under `#[cfg(test)]`, no comment lines. An item
+/// ends where rustfmt puts its end: at a closing brace as deep as its first line, or at a semicolon.
+fn code(path: &str, text: &str) -> String {
+    let mut built = String::new();
+    if path.ends_with("/tests.rs") || path.contains("/tests/") {
+        return built;
+    }
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let inner = line.trim_start();
+        if inner.starts_with("#[cfg(test)]") {
+            let close = format!("{}}}", &line[..line.len() - inner.len()]);
+            let attribute = |l: &str| l.trim_start().starts_with("#[");
+            let mut item = lines.by_ref().skip_while(|l| attribute(l));
+            let one_line = |l: &str| l.ends_with(';') || l.ends_with('}');
+            if inner.ends_with(']') && item.next().is_some_and(|first| !one_line(first)) {
+                item.find(|l| *l == close);
+            }
+        } else if !inner.starts_with("//") {
+            built.push_str(line);
+            built.push('\n');
+        }
+    }
+    built
 }
 
 /// The identifier at the start of `text`.

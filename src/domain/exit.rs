@@ -18,12 +18,12 @@ impl Exit {
     /// Every code with what it means, in ascending order.
     pub const TABLE: &'static [(Exit, &'static str)] = &[
         (Exit::Done, "done"),
-        (Exit::No, "the answer is no, or the request was refused; nothing changed"),
+        (Exit::No, "the answer is no, or the request was refused and nothing changed"),
         (Exit::Conflict, "a conflict, or a worker that needs a person"),
         (Exit::Raced, "raced by another writer; try again"),
         (Exit::GateFailed, "a gate failed"),
         (Exit::Busy, "busy, or a time limit passed"),
-        (Exit::Fault, "the world failed, or the answer cannot be known"),
+        (Exit::Fault, "something outside failed, or the answer cannot be known"),
         (Exit::Usage, "the command line is wrong"),
         (Exit::Interrupted, "interrupted"),
     ];

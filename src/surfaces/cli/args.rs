@@ -7,27 +7,38 @@ use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Below the list of verbs: the words that their help uses, and where to go on.
+const WORDS: &str = "\
+A worker is one task given to one agent: any command, in a worktree of its own. What it made is frozen as a \
+delta. A delta becomes a candidate on the tip of the trunk (the branch that work lands on), passes the gate \
+(commands of yours), and lands. The lane is the journal of all that.
+
+To see it at work: git skein demo. What exit codes mean: git skein help exit-codes.";
+
+const GLOBAL: &str = "Options of every verb";
+
 /// Run coding agents on one repository, each in its own worktree, and land their work with proof.
 #[derive(Debug, Parser)]
-#[command(name = "git-skein", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "git-skein", bin_name = "git skein", version, after_help = WORDS)]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     /// Run as if started in DIR.
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = GLOBAL)]
     pub dir: Option<PathBuf>,
     /// Print the result as JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
-    /// Print the result only.
-    #[arg(short, long, global = true)]
+    /// Say nothing beside the result.
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub quiet: bool,
-    /// Say more: the git commands that are run.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    /// Show the git commands that are run.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub verbose: u8,
-    /// Colour the output.
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true)]
+    /// When to colour the output.
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true, help_heading = GLOBAL)]
     pub color: When,
-    /// Never start a pager. None is started yet.
-    #[arg(long, global = true)]
+    /// Start no pager. None is started yet.
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub no_pager: bool,
     #[command(subcommand)]
     pub verb: Verb,
@@ -42,7 +53,7 @@ pub enum When {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Prepare this repository: a sentinel ref and this clone's id. Writing verbs do it by themselves.
+    /// Prepare this repository. Verbs that write do it by themselves.
     Init,
     /// Give a task to a new worker in its own worktree.
     Dispatch(Dispatch),
@@ -54,23 +65,27 @@ pub enum Verb {
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
-    /// Wait until workers have ended; the exit code tells how.
+    /// Wait until workers have ended. The exit code tells how.
     Wait {
-        /// Workers; all that run if none is named.
+        /// Workers, by handle or id; if none is named, all that run.
         workers: Vec<String>,
-        /// Return when the first has ended.
+        /// Return when the first of them has ended.
         #[arg(long)]
         any: bool,
-        /// Give up after this time (exit code 75).
+        /// Give up after this time, such as 30s, 5m or 2h (exit code 75).
         #[arg(long, value_name = "TIME", value_parser = time)]
         timeout: Option<Duration>,
     },
     /// End a worker's processes. Everything it did is kept.
-    Stop { worker: String },
-    /// Freeze a worker's work as a delta; with --into, bring it onto a branch.
-    Import {
+    Stop {
+        /// A worker, by handle or id.
         worker: String,
-        /// A branch that collects work before it lands; made at the trunk if it is new.
+    },
+    /// Freeze a worker's work as a delta, and with --into bring it onto a branch.
+    Import {
+        /// A worker, by handle or id.
+        worker: String,
+        /// A branch that collects work before it lands. If it is new, it starts at the tip of the trunk.
         #[arg(long, value_name = "BRANCH")]
         into: Option<String>,
         #[command(flatten)]
@@ -79,18 +94,18 @@ pub enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
-    /// A landing in separate steps, each repeatable.
+    /// Land in separate steps, each of which may be repeated.
     #[command(subcommand)]
     Candidate(Candidate),
     /// Bring workers' deltas, or your own branches, onto the trunk.
     Land {
-        /// Workers or local branches; the one worker that is ready if none is named.
+        /// Workers or local branches; if none is named, the one worker that is ready.
         names: Vec<String>,
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
         take: Take,
-        /// Build again so often if the trunk moves meanwhile.
+        /// How often to build again when the trunk moves meanwhile.
         #[arg(long, value_name = "N", default_value_t = 3)]
         retries: u32,
         /// Only say what would be done.
@@ -101,23 +116,23 @@ pub enum Verb {
     Landed {
         /// A worker, or any revision.
         name: String,
-        /// Where a plain revision was forked from; else its merge base with the trunk.
+        /// Where a revision was forked from; else its merge base with the trunk.
         #[arg(long, value_name = "REV")]
         base: Option<String>,
         /// The branch to look at; else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
-        /// Show every test that was made.
+        /// Show each test that was made and what it found.
         #[arg(long)]
         explain: bool,
     },
-    /// Show the lane: intents, landings, evidence; newest first.
+    /// Show what was intended, gated and landed, newest first.
     Log {
         /// At most so many entries.
         #[arg(short = 'n', value_name = "N")]
         most: Option<usize>,
     },
-    /// Run the main job in a throwaway repository, with the built-in agent.
+    /// See it all at work, in a throwaway repository with the built-in agent.
     Demo {
         /// Keep the repository and say where it is.
         #[arg(long)]
@@ -125,50 +140,55 @@ pub enum Verb {
     },
     /// Write the man pages.
     Man {
-        /// The folder for them; else where man finds your own pages.
+        /// The folder for them; else the one where `man` finds your own pages.
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-    /// Print help for a verb, or `exit-codes`.
-    Help { topic: Option<String> },
+    /// Print help for a verb, or for `exit-codes`.
+    Help {
+        /// A verb, or `exit-codes`.
+        topic: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]
 pub struct Dispatch {
-    /// What is to be done; else -F.
+    /// What is to be done, in words for the agent. See -F for long ones.
     pub task: Option<String>,
-    /// Read the task from FILE (`-`: standard input).
+    /// Read the task from FILE, or with `-` from standard input.
     #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "task")]
     pub file: Option<PathBuf>,
-    /// Fork from REV; else from the tip of the trunk.
+    /// Fork from REV, not from the tip of the trunk.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// The worker's handle; else made from the task.
+    /// The handle of the worker; else it is made from the task.
     #[arg(long, value_name = "SLUG")]
     pub name: Option<String>,
-    /// A path it says it will touch; others are reported at import. Repeatable.
+    /// Files that the task is about. Changes of others are reported at import. Repeatable.
     #[arg(long = "path", value_name = "GLOB")]
     pub paths: Vec<String>,
-    /// The branch the work is meant for; else the trunk.
+    /// The branch that the work is meant for; else the trunk.
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
-    /// A command that must pass before it lands; `{paths}` stands for the changed paths. Repeatable.
+    /// A gate of this worker: a command that must pass before its work lands. `{paths}` stands for the
+    /// changed paths. Repeatable.
     #[arg(long = "check", value_name = "CMD")]
     pub checks: Vec<String>,
-    /// End the run after this time.
+    /// End the run after this time, such as 30s, 5m or 2h.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub timeout: Option<Duration>,
-    /// End the run when there was neither output nor a change for this time.
+    /// End the run after this time without output or a changed file.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub silence: Option<Duration>,
-    /// A line of output that matches means that the agent is done.
+    /// End the run when a line of output matches: the agent is done.
     #[arg(long, value_name = "RE")]
     pub done_pattern: Option<String>,
-    /// Stay until the worker has ended; the exit code tells how.
+    /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
-    /// The agent: any command. `{brief}`, `{brief-file}` and `{worktree}` are filled in; without a brief
-    /// in it, the task goes to its standard input. No command: the built-in scripted agent.
+    /// The agent: any command. `{brief}`, `{brief-file}` and `{worktree}` are filled in. If neither of the
+    /// first two is there, the task goes to its standard input. Without a command the built-in agent runs
+    /// the lines of the task that begin with `run: `.
     #[arg(last = true, value_name = "ARGV")]
     pub argv: Vec<String>,
 }
@@ -176,6 +196,7 @@ pub struct Dispatch {
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct Show {
+    /// A worker, by handle or id.
     pub worker: String,
     /// The change set as a diff.
     #[arg(long, group = "part")]
@@ -193,16 +214,16 @@ pub struct Show {
 
 #[derive(Debug, Args, Default)]
 pub struct Take {
-    /// Refuse unless it lands byte for byte as it was made.
+    /// Refuse a merge that changes it: what lands must be exactly what was made.
     #[arg(long)]
     pub exact: bool,
-    /// Bring it home as one commit.
+    /// Make one commit of it.
     #[arg(long)]
     pub squash: bool,
-    /// Take in changes beyond the worker's last commit.
+    /// Take in what the worker did not commit, too.
     #[arg(long)]
     pub uncommitted: bool,
-    /// Whatever its outcome, and whatever changed outside its worktree.
+    /// Take it whatever its outcome is, and whatever changed outside its worktree.
     #[arg(long)]
     pub any_outcome: bool,
     /// Accept commits that change nothing.
@@ -212,7 +233,7 @@ pub struct Take {
 
 #[derive(Debug, Args)]
 pub struct Target {
-    /// The branch to land on; else the one the worker was dispatched for, else the trunk.
+    /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
     /// A command that must pass on the exact tree that would land. Repeatable.
@@ -222,32 +243,35 @@ pub struct Target {
 
 #[derive(Debug, Subcommand)]
 pub enum Candidate {
-    /// Build the exact commit that would become the trunk, and keep it.
+    /// Build the exact commit that would become the tip of the trunk, and keep it.
     Create {
+        /// A worker or a local branch.
         name: String,
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
         take: Take,
-        /// Replace one that waits already.
+        /// Replace a candidate that waits already.
         #[arg(long)]
         supersede: bool,
     },
-    /// Run the gate on it.
+    /// Run the gate on a candidate.
     Admit {
+        /// A worker or a local branch.
         name: String,
         #[command(flatten)]
         target: Target,
     },
-    /// Move the branch to it, if the branch is where it was.
+    /// Move the trunk to a candidate, if the trunk is where it was.
     Integrate {
+        /// A worker or a local branch.
         name: String,
         #[command(flatten)]
         target: Target,
     },
 }
 
-/// `30`, `30s`, `5m`, `2h`, `1h 30m`: seconds without a unit.
+/// `30s`, `5m`, `2h`, `1h 30m`; a bare number is seconds.
 fn time(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
