@@ -39,6 +39,7 @@ pub use refs::RefSession;
 pub use repo::Repo;
 pub use tree::Watch;
 pub use worktree::Admin;
+pub use worktree::Dirty;
 pub use worktree::Untracked;
 pub use worktree::Worktree;
 

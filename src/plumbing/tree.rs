@@ -74,6 +74,11 @@ impl Objects {
         Ok(self.raw_entry(root, path)?.and_then(|(mode, oid)| mode_of(mode).map(|m| (m, oid))))
     }
 
+    /// The id at `path` below tree `root`, folder or not.
+    pub fn oid_at(&self, root: Oid, path: &BStr) -> Result<Option<Oid>> {
+        Ok(self.raw_entry(root, path)?.map(|(_, oid)| oid))
+    }
+
     fn raw_entry(&self, root: Oid, path: &BStr) -> Result<Option<(EntryMode, Oid)>> {
         let mut tree = root;
         let mut components = path.split_str("/").peekable();
