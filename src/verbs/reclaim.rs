@@ -6,6 +6,7 @@ use crate::domain::Flag;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Result;
+use crate::host::Lock;
 use crate::plumbing::Edit;
 use crate::state::Draft;
 use crate::state::View;
@@ -20,6 +21,8 @@ pub fn dead_workers(session: &Session<'_>, view: &View) -> Result<()> {
         if custody::liveness(session, worker) != Liveness::Gone {
             continue;
         }
+        // A supervisor may be on its way; it finds the lock taken, or the worker closed.
+        let Some(_alive) = Lock::try_acquire(&session.local.alive(worker.id))? else { continue };
         match worker.record.tip {
             None => never_stood(session, worker)?,
             Some(_) => cut_short(session, worker)?,

@@ -4,6 +4,7 @@
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
+use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -152,6 +153,9 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let id = job.worker;
     let view = session.view()?;
     let worker = view.worker(&id.to_string())?;
+    if worker.record.outcome != Outcome::Active {
+        return Ok(());
+    }
     let base = worker.record.base;
     let mut kept = Kept { head: worker.head, wip: worker.wip };
     let mut capture = snapshot::capture(session, id, admin)?;
