@@ -126,34 +126,46 @@ pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
 
 fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
     match custody::liveness(session, worker) {
-        Liveness::Live => {
-            let pid =
-                crate::host::read_optional(&session.local.worker(worker.id).join("pid"))?.unwrap_or_default();
-            if let Some(pid) = pid.to_str_lossy().trim().parse().ok().filter(|_| holds(session, worker)) {
-                crate::host::signal(pid, Signal::Term);
-            }
-            let alive = session.local.alive(worker.id);
-            if crate::host::wait_until(STOP, || !crate::host::is_held(&alive).unwrap_or(true)) {
-                return Ok(());
-            }
-            Err(Refusal::new(
-                Token::TimedOut,
-                format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()),
-            )
-            .show(format!("fuser -v '{}'", alive.display()))
-            .next("try again; its work is kept meanwhile")
-            .into())
-        }
-        Liveness::Gone => reclaim::dead_workers(session, &session.view()?),
+        Liveness::Live => ask_to_end(session, worker)?,
+        Liveness::Gone => return reclaim::dead_workers(session, &session.view()?),
         // Nobody can be seen running it from here: a person says that it is over.
-        Liveness::Unknown => {
-            let seen = custody::look(session, worker)?;
-            finish::close(session, worker.id, &End::Stopped, &seen, None, Vec::new(), Vec::new()).map(drop)
-        }
+        Liveness::Unknown => {}
     }
+    let view = session.view()?;
+    let worker = view.worker(&worker.id.to_string())?;
+    if worker.record.outcome == Outcome::Active {
+        let seen = custody::look(session, worker)?;
+        finish::close(session, worker.id, &End::Stopped, &seen, None, Vec::new(), Vec::new())?;
+    }
+    Ok(())
 }
 
-/// The pid file counts only while the lock beside it is held.
-fn holds(session: &Session<'_>, worker: &Worker) -> bool {
-    crate::host::is_held(&session.local.alive(worker.id)).unwrap_or(false)
+/// Signals the supervisor as soon as it can be, and waits for its end.
+fn ask_to_end(session: &Session<'_>, worker: &Worker) -> Result<()> {
+    let mut asked = false;
+    let ended = crate::host::wait_until(STOP, || {
+        if !asked && let Some(pid) = supervisor(session, worker) {
+            asked = crate::host::signal(pid, Signal::Term);
+        }
+        custody::liveness(session, worker) != Liveness::Live
+    });
+    if ended {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Token::TimedOut,
+        format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()),
+    )
+    .show(format!("fuser -v '{}'", session.local.alive(worker.id).display()))
+    .next("try again; its work is kept meanwhile")
+    .into())
+}
+
+/// The process id of the supervisor. The file counts only while the lock beside it is held.
+fn supervisor(session: &Session<'_>, worker: &Worker) -> Option<u32> {
+    if !crate::host::is_held(&session.local.alive(worker.id)).unwrap_or(false) {
+        return None;
+    }
+    let pid = crate::host::read_optional(&session.local.worker(worker.id).join("pid")).ok()??;
+    pid.to_str_lossy().trim().parse().ok()
 }
