@@ -64,7 +64,7 @@ impl World {
 }
 
 /// Whether a process of the group, zombies aside, is left.
-fn group_runs(group: &str) -> bool {
+pub fn group_runs(group: &str) -> bool {
     let listed = Command::new("ps").args(["-A", "-o", "pgid=,stat="]).output().unwrap();
     let text = String::from_utf8_lossy(&listed.stdout);
     text.lines().any(|l| {
@@ -78,6 +78,13 @@ pub fn runs(pid: &str) -> bool {
     let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8_lossy(&listed.stdout);
     !state.trim().is_empty() && !state.starts_with('Z')
+}
+
+/// Whether a process that is no zombie has `word` on its command line.
+pub fn mentions(word: &str) -> bool {
+    let listed = Command::new("ps").args(["-A", "-ww", "-o", "stat=,args="]).output().unwrap();
+    let text = String::from_utf8_lossy(&listed.stdout);
+    text.lines().any(|l| !l.starts_with('Z') && l.contains(word))
 }
 
 /// Waits for `condition`; fails the test if it does not come.
@@ -106,6 +113,7 @@ pub struct Dice(u64);
 
 impl Dice {
     /// Prints its seed, which a failing test shows.
+    #[expect(clippy::print_stdout, reason = "a test that fails must say how to repeat it")]
     pub fn new() -> Dice {
         let given = std::env::var("SKEIN_TEST_SEED").ok().and_then(|s| s.parse().ok());
         let seed = given.unwrap_or_else(|| {
