@@ -54,7 +54,7 @@ fn x10_the_second_of_two_landers_is_told_both_oids() {
     }
     world.skein(&["candidate", "integrate", "one"]).ok();
     let moved = world.rev("main");
-    let lost = world.skein(&["candidate", "integrate", "two"]).refused("trunk-moved", 4);
+    let lost = world.skein(&["candidate", "integrate", "two"]).refused("candidate-stale", 4);
     assert!(lost.err.contains(&base) && lost.err.contains(&moved), "{}", lost.err);
     assert_eq!(world.rev("main"), moved);
     world.skein(&["candidate", "create", "two", "--supersede"]).ok();

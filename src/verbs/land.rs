@@ -205,22 +205,26 @@ fn attempt(
         // first.
         let held = if request.dry_run { None } else { Some(Landings::begin(session, clone)?) };
         let view = session.view()?;
+        let waiting = left_waiting(session, &view, found, onto)?;
         if let Some((op, landing)) = already(session, &view, found, onto)? {
+            candidate::drop_all(session, &waiting)?;
             return Ok(report.already(op, &landing));
         }
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
             landing::integrate(&held, &record, found.pending.take())?;
+            candidate::drop_all(session, &waiting)?;
         }
         return report.landed(&record);
     }
     found.settle(session)?;
     drop(Landings::begin(session, clone)?);
     let view = session.view()?;
+    let stale = left_waiting(session, &view, found, onto)?;
     if let Some((op, landing)) = already(session, &view, found, onto)? {
+        candidate::drop_all(session, &stale)?;
         return Ok(report.already(op, &landing));
     }
-    let stale = candidate::waiting(session, &view, &found.source, onto)?;
     let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
@@ -232,6 +236,28 @@ fn attempt(
     landing::integrate(&held, &kept.record, None)?;
     candidate::drop_all(session, std::slice::from_ref(&kept))?;
     report.landed(&kept.record)
+}
+
+/// The candidates that wait for this work. What the branch holds already is dropped: its landing was cut
+/// short before it could do so itself.
+fn left_waiting(
+    session: &Session<'_>,
+    view: &View,
+    found: &Resolved,
+    onto: &RefName,
+) -> Result<Vec<Candidate>> {
+    if session.dry {
+        return Ok(Vec::new());
+    }
+    let waiting = candidate::waiting(session, view, &found.source, onto)?;
+    let tip = session.branch_tip(view, onto)?;
+    let (mut landed, mut rest) = (Vec::new(), Vec::new());
+    for candidate in waiting {
+        let done = session.repo.objects.is_ancestor(candidate.record.landing.new, tip)?;
+        if done { landed.push(candidate) } else { rest.push(candidate) }
+    }
+    candidate::drop_all(session, &landed)?;
+    Ok(rest)
 }
 
 /// The landing on `onto` that already brought this very delta home, if its commit is still reachable.

@@ -2,6 +2,7 @@
 
 use crate::domain::End;
 use crate::domain::Exit;
+use crate::domain::Flag;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
@@ -125,17 +126,20 @@ pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
 }
 
 fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    match custody::liveness(session, worker) {
-        Liveness::Live => ask_to_end(session, worker)?,
+    let flags = match custody::liveness(session, worker) {
+        Liveness::Live => {
+            ask_to_end(session, worker)?;
+            vec![Flag::SupervisorLost]
+        }
         Liveness::Gone => return reclaim::dead_workers(session, &session.view()?),
         // Nobody can be seen running it from here: a person says that it is over.
-        Liveness::Unknown => {}
-    }
+        Liveness::Unknown => Vec::new(),
+    };
     let view = session.view()?;
     let worker = view.worker(&worker.id.to_string())?;
     if worker.record.outcome == Outcome::Active {
         let seen = custody::look(session, worker)?;
-        finish::close(session, worker.id, &End::Stopped, &seen, None, Vec::new(), Vec::new())?;
+        finish::close(session, worker.id, &End::Stopped, &seen, None, flags, Vec::new())?;
     }
     Ok(())
 }

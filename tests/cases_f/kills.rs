@@ -3,6 +3,7 @@
 use crate::support::World;
 use crate::support::acts::Dice;
 use crate::support::acts::group_runs;
+use crate::support::acts::runs;
 use crate::support::acts::until;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -144,8 +145,8 @@ fn f18_a_killed_supervisor_and_the_same_command_again() {
         std::thread::sleep(Duration::from_micros(dice.below(whole)));
         let kill = Command::new("kill").args(["-KILL", pid.trim()]).output().unwrap();
         killed += usize::from(kill.status.success());
-        until("the end of the agent", || {
-            !std::fs::read_to_string(&group).is_ok_and(|g| group_runs(g.trim()))
+        until("the end of supervisor and agent", || {
+            !runs(pid.trim()) && !std::fs::read_to_string(&group).is_ok_and(|g| group_runs(g.trim()))
         });
         world.skein(&["stop", &name]);
         let (outcome, flags) = (world.field(&name, "outcome"), world.field(&name, "flags").to_string());

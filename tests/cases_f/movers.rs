@@ -55,3 +55,14 @@ fn f17_a_trunk_that_moves_too_often_keeps_a_rebuilt_candidate() {
     world.skein(&["land", "w", "--retries", "10", "--gate", &gate]).ok();
     assert_all_there(&world, 5);
 }
+
+#[test]
+fn f17_a_kept_candidate_goes_with_the_landing_however_that_comes() {
+    let world = World::new();
+    land(&world, 1, "0").1.refused("trunk-moved", 4);
+    assert_eq!(world.local_refs("candidate").len(), 1);
+    world.skein(&["land", "w", "--dry-run"]).ok();
+    assert_eq!(world.local_refs("candidate").len(), 1, "a rehearsal drops nothing");
+    world.skein(&["land", "w"]).ok();
+    assert_all_there(&world, 1);
+}
