@@ -165,7 +165,8 @@ fn names_that_are_no_worker_or_more_than_one() {
     world.skein(&["show", &id[..common + 1]]).ok();
     world.skein(&["show", &id.to_uppercase()]).ok();
     world.skein(&["show", "fix-a"]).ok();
-    refused(&world, "no-such-worker", 1, &["land"]).err.contains("fix-auth").then_some(()).unwrap();
+    let said = refused(&world, "no-such-worker", 1, &["land"]);
+    assert!(said.err.contains("  fix-auth\n"), "which one is meant: {}", said.err);
 }
 
 #[test]
@@ -258,10 +259,9 @@ fn no_branch_to_land_on() {
     world.worker("w", "echo 1 >new; git add new; git commit -qm new");
     world.git(["tag", "v1"]);
     for onto in ["nothing", "v1", "HEAD", "refs/tags/v1", "refs/heads/nothing"] {
-        let token = if onto == "refs/tags/v1" { "not-a-branch" } else { "not-a-branch" };
-        refused(&world, token, 1, &["dispatch", "--onto", onto, "T", "--", "true"]);
-        refused(&world, token, 1, &["land", "w", "--onto", onto]);
-        refused(&world, token, 1, &["landed", "w", "--onto", onto]);
+        refused(&world, "not-a-branch", 1, &["dispatch", "--onto", onto, "T", "--", "true"]);
+        refused(&world, "not-a-branch", 1, &["land", "w", "--onto", onto]);
+        refused(&world, "not-a-branch", 1, &["landed", "w", "--onto", onto]);
     }
     world.git(["config", "skein.trunk", "nothing"]);
     refused(&world, "not-a-branch", 1, &["dispatch", "T", "--", "true"]);
