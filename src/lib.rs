@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`surfaces`] | the command line, rendering, exit codes |
 //! | [`verbs`] | one file per verb: gather, decide, apply, return an outcome |
-//! | [`state`] | ref names, records, the view, drafts, the lane, recovery |
+//! | [`state`] | ref names, records, the view, drafts, the lane |
 //! | [`host`] | clock, files, child processes, environment |
 //! | [`plumbing`] | everything that touches git |
 //! | [`domain`] | words and decisions, pure |

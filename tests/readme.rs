@@ -263,3 +263,18 @@ fn the_two_commands_are_there() {
     let lines: Vec<&str> = block.lines().map(|l| l.split(" #").next().unwrap().trim()).collect();
     assert_eq!(lines, ["cargo run --release -- demo", "cargo test"]);
 }
+
+#[test]
+fn the_architecture_is_one_page_of_files_that_exist() {
+    let doc = read("docs/architecture.md");
+    assert!(doc.lines().count() <= 70, "{} lines are more than a page", doc.lines().count());
+    let walks = doc.split("## Walk 1").nth(1).unwrap();
+    let names = walks.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs"));
+    let mut seen = 0;
+    for name in names {
+        let at = |folder: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
+        assert!(at("src/verbs").is_file() || at("src").is_file(), "there is no {name}");
+        seen += 1;
+    }
+    assert!(seen > 20, "only {seen} files are named");
+}
