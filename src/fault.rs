@@ -2,8 +2,9 @@
 //!
 //! With it, `SKEIN_FAULT=<site>:<k>:<action>` strikes at the k-th crossing of a site: `point` (named
 //! places between durable steps), `git` (before and after every git process) or `file` (every durable
-//! file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`. `SKEIN_FAULT_MARK` names a file that is
-//! made when the fault strikes, so that a sweep knows where it ends and that it struck at all.
+//! file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`; `<k>+` fails there and ever after, as a full
+//! disk does. `SKEIN_FAULT_MARK` names a file that is made when the fault strikes, so that a sweep knows
+//! where it ends and that it struck at all.
 
 #[cfg(not(feature = "faults"))]
 mod armed {
@@ -39,6 +40,8 @@ mod armed {
     struct Plan {
         site: String,
         at: u64,
+        /// From the k-th crossing on.
+        lasting: bool,
         action: String,
         mark: Option<std::ffi::OsString>,
     }
@@ -47,9 +50,11 @@ mod armed {
         let text = std::env::var("SKEIN_FAULT").ok()?;
         let mut parts = text.splitn(3, ':');
         let (site, at, action) = (parts.next()?, parts.next()?, parts.next()?);
+        let lasting = at.strip_suffix('+');
         Some(Plan {
             site: site.to_owned(),
-            at: at.parse().ok()?,
+            at: lasting.unwrap_or(at).parse().ok()?,
+            lasting: lasting.is_some(),
             action: action.to_owned(),
             mark: std::env::var_os("SKEIN_FAULT_MARK"),
         })
@@ -59,10 +64,11 @@ mod armed {
 
     fn cross(site: &str, name: &str) -> io::Result<()> {
         let Some(plan) = PLAN.as_ref().filter(|p| p.site == site) else { return Ok(()) };
-        if CROSSED.fetch_add(1, Ordering::SeqCst) + 1 != plan.at {
+        let crossing = CROSSED.fetch_add(1, Ordering::SeqCst) + 1;
+        if crossing < plan.at || (crossing > plan.at && !plan.lasting) {
             return Ok(());
         }
-        if let Some(mark) = &plan.mark {
+        if let Some(mark) = plan.mark.as_ref().filter(|_| crossing == plan.at) {
             std::fs::write(mark, name)?;
         }
         let errno = match plan.action.as_str() {

@@ -11,6 +11,7 @@ mod cases_f;
 mod cases_x;
 mod citizen;
 mod demo;
+mod faults;
 mod golden;
 mod races;
 mod readme;

@@ -96,6 +96,16 @@ impl From<Fault> for Failure {
     }
 }
 
+/// In one line, where a failure is only mentioned.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refusal(r) => write!(f, "{}: {}", r.token.as_str(), r.says),
+            Failure::Fault(e) => write!(f, "{}: {}", e.doing, e.cause),
+        }
+    }
+}
+
 impl Failure {
     pub fn fault(doing: impl Into<String>, cause: impl fmt::Display) -> Failure {
         Fault::new(doing, cause).into()

@@ -1,6 +1,7 @@
 //! Advisory locks that the kernel drops with their holder, whatever way it ends. The file stays: only a
 //! held lock means anything, never the presence of the file.
 
+use crate::domain::Failure;
 use crate::domain::Result;
 use crate::host::file::failure;
 use std::fs;
@@ -48,6 +49,14 @@ impl Lock {
     /// Takes the lock if nobody holds it.
     pub fn try_acquire(path: &Path) -> Result<Option<Lock>> {
         Lock::acquire(path, LOOK)
+    }
+
+    /// Children that are started while it is held hold it too, so that it is free only when they have
+    /// ended as well, even if we are killed. [`Drop`] frees it for all of them at once.
+    pub fn with_children(self) -> Result<Lock> {
+        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())
+            .map_err(|e| Failure::fault("sharing a lock with children", std::io::Error::from(e)))?;
+        Ok(self)
     }
 }
 

@@ -45,6 +45,7 @@ pub use spec::Spec;
 pub use supervised::Supervised;
 pub use survivors::Signal;
 pub use survivors::alive;
+pub use survivors::end_marked;
 pub use survivors::signal;
 pub use survivors::start_time;
 pub use survivors::survivors_in;

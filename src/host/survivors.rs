@@ -1,15 +1,19 @@
 //! Which processes there are, which of them an agent left behind, and how to end them. What `/proc` tells
 //! is read on Linux only; elsewhere the answer is an empty one.
 
+use crate::host::program::wait_until;
 use rustix::process::Pid;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 pub use proc::adopted_zombies;
 #[cfg(target_os = "linux")]
 #[cfg(target_os = "linux")]
 pub use proc::left_by;
+#[cfg(target_os = "linux")]
+pub use proc::marked;
 #[cfg(target_os = "linux")]
 pub use proc::start_time;
 
@@ -18,6 +22,8 @@ pub use elsewhere::adopted_zombies;
 #[cfg(not(target_os = "linux"))]
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::left_by;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::marked;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::start_time;
 
@@ -78,6 +84,21 @@ pub fn survivors_in(dir: &Path) -> Vec<(u32, String)> {
     return proc::working_in(&dir);
     #[cfg(not(target_os = "linux"))]
     return Vec::new();
+}
+
+/// Ends every process that was started with `name` set to `value`: asks, waits for at most `grace`, kills.
+/// True if there was one.
+pub fn end_marked(name: &str, value: &str, grace: Duration) -> bool {
+    let mark = format!("{name}={value}");
+    let send = |to: Signal| marked(&mark).into_iter().filter(|pid| signal(*pid, to)).count();
+    if send(Signal::Term) == 0 {
+        return false;
+    }
+    if !wait_until(grace, || marked(&mark).is_empty()) {
+        // One that starts others all the time is killed until there is none.
+        wait_until(grace, || send(Signal::Kill) == 0);
+    }
+    true
 }
 
 #[cfg(target_os = "linux")]
@@ -146,6 +167,17 @@ mod proc {
             Some((pid, process(pid)?.name))
         };
         pids().filter(|pid| *pid != std::process::id()).filter_map(inside).collect()
+    }
+
+    /// The living processes, other than this one, that were started with `mark`, a `name=value`, in their
+    /// environment. Those of other users are not seen.
+    pub fn marked(mark: &str) -> Vec<u32> {
+        let has = |pid: u32| {
+            let vars = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            vars.split(|b| *b == 0).any(|var| var == mark.as_bytes())
+        };
+        let lives = |pid: u32| process(pid).is_some_and(|p| !p.zombie);
+        pids().filter(|pid| *pid != std::process::id() && has(*pid) && lives(*pid)).collect()
     }
 
     /// The living processes that came from the agent `root`: its group, and everything below it. A
@@ -229,6 +261,11 @@ mod elsewhere {
     pub fn adopted_zombies(_root: u32) -> Vec<Pid> {
         Vec::new()
     }
+
+    /// The environment of others is not known here.
+    pub fn marked(_mark: &str) -> Vec<u32> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]
@@ -293,6 +330,24 @@ mod tests {
         other.wait().unwrap();
         assert_eq!(found(), []);
         assert!(!signal_group(one.id(), Signal::Kill));
+    }
+
+    #[test]
+    fn processes_are_ended_by_their_mark() {
+        let argv = |script: &str| -> [OsString; 3] { ["sh".into(), "-c".into(), script.into()] };
+        let mark = format!("SKEIN_TEST_{}", std::process::id());
+        let start = |script: &str, value: &str| {
+            crate::host::process::command(&argv(script)).unwrap().env(&mark, value).spawn().unwrap()
+        };
+        let (mut one, mut other) = (start("exec sleep 600", "1"), start("exec sleep 600", "11"));
+        let mut deaf = start("trap '' TERM; while :; do sleep 0.01; done", "1");
+        soon(|| marked(&format!("{mark}=1")).len() >= 2);
+        assert!(end_marked(&mark, "1", Duration::from_millis(200)));
+        assert!(one.wait().is_ok() && deaf.wait().is_ok());
+        assert!(!end_marked(&mark, "1", Duration::from_millis(200)));
+        assert_eq!(marked(&format!("{mark}=11")), [other.id()]);
+        assert!(end_marked(&mark, "11", Duration::from_secs(20)));
+        other.wait().unwrap();
     }
 
     #[test]

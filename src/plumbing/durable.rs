@@ -93,7 +93,8 @@ fn sync_file_system(_handle: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn sync(path: &Path) -> Result<()> {
+/// Syncs one file or folder.
+pub(super) fn sync(path: &Path) -> Result<()> {
     let failed = |e: io::Error| disk::io(format!("syncing {}", path.display()), e);
     crate::fault::file().map_err(failed)?;
     match File::open(path) {

@@ -8,6 +8,7 @@ use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
@@ -127,6 +128,7 @@ pub(super) struct Call<'a> {
     stdin: Option<&'a [u8]>,
     env: Vec<(OsString, OsString)>,
     person: bool,
+    apart: bool,
 }
 
 /// What a finished git process left.
@@ -162,6 +164,7 @@ impl<'a> Call<'a> {
             stdin: None,
             env: Vec::new(),
             person: false,
+            apart: false,
         }
     }
 
@@ -180,6 +183,11 @@ impl<'a> Call<'a> {
         self
     }
 
+    pub fn stdin(mut self, bytes: &'a [u8]) -> Call<'a> {
+        self.stdin = Some(bytes);
+        self
+    }
+
     /// A call that only looks: no optional lock is taken, so nothing is written.
     pub fn reads(self) -> Call<'a> {
         self.env("GIT_OPTIONAL_LOCKS", "0")
@@ -187,6 +195,12 @@ impl<'a> Call<'a> {
 
     pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Call<'a> {
         self.env.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Not to be ended by Ctrl-C in our terminal: it is in the middle of moving somebody's files.
+    pub fn apart(mut self) -> Call<'a> {
+        self.apart = true;
         self
     }
 
@@ -235,6 +249,9 @@ impl Git {
         command.args(&call.args);
         if let Some(dir) = call.dir {
             command.current_dir(dir);
+        }
+        if call.apart {
+            command.process_group(0);
         }
         tracing::debug!(args = ?call.args, dir = ?call.dir, "git");
         command

@@ -126,7 +126,9 @@ impl Repo {
     pub fn set_config(&self, key: &str, value: &str) -> Result<()> {
         let file = self.dirs.common.join("config");
         let call = Call::new(["config", "--file"]).arg(&file).args(&["--replace-all", key, value]);
-        self.git.expect(&call).map(drop)
+        self.git.expect(&call)?;
+        crate::plumbing::durable::sync(&file)?;
+        crate::plumbing::durable::sync(&self.dirs.common)
     }
 
     /// How `branch` stands to its upstream, as git says it: `origin/main: ahead 1, behind 2`.

@@ -119,6 +119,20 @@ impl Repo {
         Some(Admin { dir, path: path.to_owned() })
     }
 
+    /// The administrative folders locked with `reason`, half-made ones too, each with the folder of its
+    /// worktree if that says itself that it is.
+    pub fn admins_locked_with(&self, reason: &str) -> Vec<(Admin, Option<PathBuf>)> {
+        let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).into_iter().flatten().flatten();
+        let mine =
+            |dir: &PathBuf| std::fs::read(dir.join("locked")).is_ok_and(|r| r.trim() == reason.as_bytes());
+        entries
+            .map(|e| e.path())
+            .filter(mine)
+            .map(|dir| (worktree_of(&dir), dir))
+            .map(|(path, dir)| (Admin { dir, path: path.clone().unwrap_or_default() }, path))
+            .collect()
+    }
+
     /// Registers a detached, locked worktree at `path` without files.
     pub fn register_worktree(&self, path: &Path, commit: Oid, reason: &str) -> Result<Admin> {
         let call = self
@@ -200,21 +214,6 @@ impl Repo {
         Ok(split(&listed.stdout))
     }
 
-    /// Moves index and files of the worktree from tree-ish `old` to `new`, as git's two-tree merge does:
-    /// local changes elsewhere stay. Tells what git said when it would not.
-    pub fn move_tree(&self, admin: &Admin, old: Oid, new: Oid) -> Result<std::result::Result<(), String>> {
-        let (old, new) = (old.to_string(), new.to_string());
-        let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
-        let first = self.git.run(&in_worktree(admin, &args))?;
-        if first.ok() {
-            return Ok(Ok(()));
-        }
-        // Files that were only touched count as changed until the index is refreshed.
-        self.git.run(&in_worktree(admin, &["update-index", "-q", "--refresh"]))?;
-        let second = self.git.run(&in_worktree(admin, &args))?;
-        Ok(if second.ok() { Ok(()) } else { Err(second.words()) })
-    }
-
     /// The paths at which the index of the worktree differs from tree `tree`.
     pub fn index_differs(&self, admin: &Admin, tree: Oid) -> Result<Vec<BString>> {
         let tree = tree.to_string();
@@ -238,6 +237,16 @@ impl Repo {
     }
 }
 
+/// The worktree of the administrative folder `dir`, if each names the other.
+fn worktree_of(dir: &Path) -> Option<PathBuf> {
+    let link = std::fs::read(dir.join("gitdir")).ok()?;
+    let path = Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent()?;
+    let back = std::fs::read(path.join(".git")).ok()?;
+    let back = Path::new(std::ffi::OsStr::from_bytes(back.strip_prefix(b"gitdir: ")?.trim_end()));
+    let same = std::fs::canonicalize(back).ok()? == std::fs::canonicalize(dir).ok()?;
+    same.then(|| path.to_owned())
+}
+
 /// What git leaves in a worktree's folder while something is under way, and where it notes the branch.
 const IN_PROGRESS: &[(&str, &str, &str)] = &[
     ("rebase-merge", "rebase", "rebase-merge/head-name"),
@@ -249,7 +258,7 @@ const IN_PROGRESS: &[(&str, &str, &str)] = &[
     ("BISECT_START", "bisect", "BISECT_START"),
 ];
 
-fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
+pub(super) fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
     Call::new([git_dir(&admin.dir), work_tree(&admin.path)]).args(args).dir(&admin.path)
 }
 
@@ -276,7 +285,7 @@ fn logged(bytes: &[u8]) -> Vec<Oid> {
     found
 }
 
-fn split(bytes: &[u8]) -> Vec<BString> {
+pub(super) fn split(bytes: &[u8]) -> Vec<BString> {
     bytes.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect()
 }
 

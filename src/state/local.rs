@@ -54,6 +54,16 @@ impl Local {
         self.worker(id).join("birth-index")
     }
 
+    /// Where its worktree is to stand.
+    pub fn place(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("place")
+    }
+
+    /// The supervisor's process id: written before the agent starts.
+    pub fn pid(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("pid")
+    }
+
     /// What dispatch tells the supervisor.
     pub fn spec(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("spec.json")

@@ -239,3 +239,10 @@ pub fn drop_all(session: &Session<'_>, candidates: &[Candidate]) -> Result<()> {
     // Somebody else may have dropped them: gone is gone.
     draft.publish().map(drop)
 }
+
+/// The same where the landing is a fact already: what cannot be dropped now is dropped another time.
+pub fn let_go(session: &Session<'_>, candidates: &[Candidate]) {
+    if let Err(failure) = drop_all(session, candidates) {
+        session.tell(format!("the landing stands; its candidate is still kept: {failure}"));
+    }
+}

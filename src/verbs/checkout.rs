@@ -4,6 +4,7 @@
 use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Oid;
+use crate::domain::OpId;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -59,7 +60,7 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
     Ok(found.pop().filter(|a| a.path.exists()))
 }
 
-fn in_progress(what: &str, branch: &RefName, path: &Path) -> crate::domain::Failure {
+fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
     Refusal::new(
         Token::OperationInProgress,
         format!("a {what} is in progress where {} is checked out", branch.short()),
@@ -70,18 +71,35 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> crate::domain::Fail
     .into()
 }
 
-/// Refuses if moving the checkout by `changes` would touch anything that is not committed.
-pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
+/// What the lock of an index begins with while a landing of ours holds it.
+const MARK: &[u8] = b"git-skein landing ";
+
+/// What the lock of an index holds while operation `op` moves it.
+pub fn mark(op: OpId) -> String {
+    format!("{}{op}\n", MARK.as_bstr())
+}
+
+fn free_stale(session: &Session<'_>, admin: &Admin, mark: &BString) -> Result<()> {
+    let held = session.repo.inherit_index(admin, &mark.to_str_lossy());
+    held.map_or(Ok(()), |held| held.free())
+}
+
+pub fn index_locked(admin: &Admin) -> Failure {
     let lock = admin.dir.join("index.lock");
-    if lock.exists() {
-        return Err(Refusal::new(
-            Token::IndexLocked,
-            "another git holds the index of the trunk's checkout, or left its lock",
-        )
+    Refusal::new(Token::IndexLocked, "another git holds the index of the trunk's checkout, or left its lock")
         .lines([lock.display().to_string()])
         .show(format!("fuser -v '{}'", lock.display()))
         .next("let that git end; if none runs, remove the file and try again")
-        .into());
+        .into()
+}
+
+/// Refuses if moving the checkout by `changes` would touch anything that is not committed.
+pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
+    match session.repo.index_lock(admin) {
+        None => {}
+        // The land lock is held and no intent is open: the landing that took it is over.
+        Some(mark) if mark.starts_with(MARK) => free_stale(session, admin, &mark)?,
+        Some(_) => return Err(index_locked(admin)),
     }
     let touched: HashSet<&BString> = changes.iter().map(|c| &c.path).collect();
     let dirty = session.repo.status(admin, Untracked::Skip)?;

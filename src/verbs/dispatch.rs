@@ -24,11 +24,11 @@ use crate::state::lock_reason;
 use crate::state::next_record;
 use crate::verbs::init;
 use crate::verbs::outside::Outside;
-use crate::verbs::reclaim;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
 use crate::verbs::supervise::Job;
 use serde::Serialize;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -83,8 +83,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
         place(session, &wish)?;
     }
-    let view = init::ensure_from(session, view)?;
-    reclaim::dead_workers(session, &view)?;
+    init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
     let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
     let objects = &session.repo.objects;
@@ -237,6 +236,7 @@ fn stand(session: &Session<'_>, id: WorkerId, base: Oid, path: &Path) -> Result<
     if let Some(parent) = path.parent() {
         crate::host::make_dir(parent)?;
     }
+    crate::host::replace(&session.local.place(id), path.as_os_str().as_bytes())?;
     let admin = {
         let _making = session.lock_worktrees()?;
         session.repo.register_worktree(path, base, &lock_reason(id))?

@@ -25,6 +25,7 @@ use crate::state::View;
 use crate::state::append;
 use crate::state::passed;
 use crate::state::tip;
+use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::ffi::OsString;
@@ -32,6 +33,12 @@ use std::time::Duration;
 
 /// Bytes of output kept as evidence.
 const KEEP: usize = 64 << 10;
+
+/// Set for a gate's commands, so that what a dead gate left running is known.
+const MARK: &str = "SKEIN_GATE";
+
+/// How long that may take to end when asked.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs `commands` on the tree of `candidate`, in order, and records each as evidence. `changes` are the
 /// delta's own: `{paths}` in a command stands for them.
@@ -53,12 +60,14 @@ pub fn run(
         return Ok(());
     }
     let room = Room::make(session, candidate, op)?;
+    let mut env = child_env(session);
+    env.push((MARK.into(), op.to_string().into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
         let ended = crate::host::run_to_end(Run {
-            argv: vec!["/bin/sh".into(), "-c".into(), with_paths(command, changes)],
+            argv: launched(session, ["/bin/sh".into(), "-c".into(), with_paths(command, changes)]),
             cwd: room.admin.path.clone(),
-            env: child_env(session),
+            env: env.clone(),
             stdin: None,
             timeout: time_limit(session),
             keep: KEEP,
@@ -74,6 +83,13 @@ pub fn run(
         }
     }
     Ok(())
+}
+
+/// `argv` by way of our launcher, so that it ends with us.
+pub fn launched(session: &Session<'_>, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let own = std::process::id().to_string();
+    let launcher = [session.env.exe().as_os_str().to_owned(), LAUNCH.into(), own.into(), "--".into()];
+    launcher.into_iter().chain(argv).collect()
 }
 
 /// The person's environment without what binds git to a repository.
@@ -166,7 +182,7 @@ impl<'s> Room<'s> {
         let path = folder.join("tree");
         let _making = session.lock_worktrees()?;
         clear(session, &folder)?;
-        let admin = session.repo.register_worktree(&path, candidate, &format!("git-skein gate {op}"))?;
+        let admin = session.repo.register_worktree(&path, candidate, &lock_reason(op))?;
         drop(_making);
         crate::fault::point("gate: worktree registered");
         session.repo.check_out(&admin)?;
@@ -208,10 +224,15 @@ fn clear(session: &Session<'_>, folder: &std::path::Path) -> Result<()> {
     let real = std::fs::canonicalize(folder).map(|f| f.join("tree")).unwrap_or_else(|_| path.clone());
     let admin = session.repo.admin_of(&real).or_else(|| session.repo.admin_of(&path));
     crate::host::remove_tree(&path)?;
-    match admin {
-        Some(admin) => session.repo.forget_worktree(&admin),
-        None => Ok(()),
-    }
+    // A half-made one may not say yet where it belongs, but it says whose it is.
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let reason = name.strip_prefix("gate-").map(lock_reason).unwrap_or_default();
+    let half = session.repo.admins_locked_with(&reason).into_iter().map(|(admin, _)| admin);
+    admin.into_iter().chain(half).try_for_each(|admin| session.repo.forget_worktree(&admin))
+}
+
+fn lock_reason(op: impl std::fmt::Display) -> String {
+    format!("git-skein gate {op}")
 }
 
 /// Removes what gates of dead processes left.
@@ -219,10 +240,9 @@ pub fn sweep(session: &Session<'_>) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(session.local.run()) else { return Ok(()) };
     for folder in entries.flatten().map(|e| e.path()) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.starts_with("gate-") {
-            continue;
-        }
+        let Some(op) = name.strip_prefix("gate-") else { continue };
         if let Some(_lock) = Lock::try_acquire(&folder.join("lock"))? {
+            crate::host::end_marked(MARK, op, GRACE);
             let _making = session.lock_worktrees()?;
             clear(session, &folder)?;
             crate::host::remove_tree(&folder)?;

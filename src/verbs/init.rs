@@ -8,6 +8,7 @@ use crate::state::Draft;
 use crate::state::View;
 use crate::state::format_ref;
 use crate::state::record_commit;
+use crate::verbs::recover;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
     prepare(session, &view)
 }
 
-/// What every writing verb does first.
+/// What every writing verb does first: it makes what is missing and ends what dead processes began.
 pub fn ensure(session: &mut Session<'_>) -> Result<View> {
     let view = session.view()?;
     ensure_from(session, view)
@@ -34,7 +35,7 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
 pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
     if view.initialised && session.clone_id().is_some() {
         session.refuse_full()?;
-        return Ok(view);
+        return if recover::all(session, &view)? { session.view() } else { Ok(view) };
     }
     let done = prepare(session, &view)?;
     for line in done.wrote {

@@ -207,13 +207,13 @@ fn attempt(
         let view = session.view()?;
         let waiting = left_waiting(session, &view, found, onto)?;
         if let Some((op, landing)) = already(session, &view, found, onto)? {
-            candidate::drop_all(session, &waiting)?;
+            candidate::let_go(session, &waiting);
             return Ok(report.already(op, &landing));
         }
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
             landing::integrate(&held, &record, found.pending.take())?;
-            candidate::drop_all(session, &waiting)?;
+            candidate::let_go(session, &waiting);
         }
         return report.landed(&record);
     }
@@ -222,7 +222,7 @@ fn attempt(
     let view = session.view()?;
     let stale = left_waiting(session, &view, found, onto)?;
     if let Some((op, landing)) = already(session, &view, found, onto)? {
-        candidate::drop_all(session, &stale)?;
+        candidate::let_go(session, &stale);
         return Ok(report.already(op, &landing));
     }
     let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
@@ -234,7 +234,7 @@ fn attempt(
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;
     landing::integrate(&held, &kept.record, None)?;
-    candidate::drop_all(session, std::slice::from_ref(&kept))?;
+    candidate::let_go(session, std::slice::from_ref(&kept));
     report.landed(&kept.record)
 }
 
@@ -260,23 +260,31 @@ fn left_waiting(
     Ok(rest)
 }
 
-/// The landing on `onto` that already brought this very delta home, if its commit is still reachable.
+/// The landing on `onto` that already brought home this very delta, or all that the branch holds, if its
+/// commit is still reachable.
 pub fn already(
     session: &Session<'_>,
     view: &View,
     found: &Resolved,
     onto: &RefName,
 ) -> Result<Option<(OpId, Landing)>> {
-    let Source::Delta { delta, .. } = &found.source else { return Ok(None) };
     // A delta that is new just now cannot have landed.
     if found.is_new() {
         return Ok(None);
     }
+    let objects = &session.repo.objects;
     let ledger = Ledger::load(&session.repo, view)?;
     let tip = session.branch_tip(view, onto)?;
-    for (op, landing, landed) in ledger.deltas() {
-        let same = landing.onto == *onto && landed.worker == delta.worker && landed.n == delta.n;
-        if same && session.repo.objects.is_ancestor(landing.new, tip)? {
+    for (op, _, landing) in ledger.landings.iter().filter(|(_, _, l)| l.onto == *onto) {
+        let same = match &found.source {
+            Source::Delta { delta, .. } => {
+                landing.delta.as_ref().is_some_and(|d| d.worker == delta.worker && d.n == delta.n)
+            }
+            Source::Branch { name, tip } => {
+                landing.branch.as_ref() == Some(name) && objects.is_ancestor(*tip, landing.new)?
+            }
+        };
+        if same && objects.is_ancestor(landing.new, tip)? {
             return Ok(Some((*op, landing.clone())));
         }
     }

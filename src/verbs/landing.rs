@@ -11,6 +11,7 @@ use crate::domain::Token;
 use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
+use crate::plumbing::HeldIndex;
 use crate::plumbing::Moved;
 use crate::plumbing::RefSession;
 use crate::state::CandidateRecord;
@@ -40,9 +41,14 @@ pub struct Landings<'s> {
 impl<'s> Landings<'s> {
     /// Takes the lock and first ends what dead processes began.
     pub fn begin(session: &'s Session<'s>, clone: &'s str) -> Result<Landings<'s>> {
-        let landings = Landings { session, clone, _lock: session.lock_landing()? };
+        let landings = Landings::under(session, clone, session.lock_landing()?);
         recover::open_intents(&landings)?;
         Ok(landings)
+    }
+
+    /// With the land lock taken already.
+    pub fn under(session: &'s Session<'s>, clone: &'s str, lock: Lock) -> Landings<'s> {
+        Landings { session, clone, _lock: lock }
     }
 }
 
@@ -64,22 +70,33 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     let mut refs = session.repo.ref_session()?;
     journal(held, &mut refs, first, candidate.op, candidate.at, LaneEntry::Intent(landing.clone()))?;
     crate::fault::point("landing: intent durable");
-    if let Some(admin) = &admin {
-        move_checkout(held, candidate, admin, (old_tree, new_tree))?;
-    }
+    // Until the branch has moved nobody else's git may write that index, or it would commit the landing.
+    let index = match &admin {
+        Some(admin) => Some(move_checkout(held, candidate, admin, (old_tree, new_tree))?),
+        None => None,
+    };
     crate::fault::point("landing: checkout moved");
     let outcome = refs.apply(&[Edit::update(landing.onto.clone(), landing.old, landing.new)]);
     crate::fault::point("landing: branch moved");
-    let outcome = match outcome {
-        Ok(Moved::Done) => Ok(()),
-        Ok(Moved::Lost(now)) => Err(moved(landing, now.into_iter().next().and_then(|(_, oid)| oid))),
-        Err(fault) => Err(fault),
+    let failure = match outcome {
+        Ok(Moved::Done) => None,
+        Ok(Moved::Lost(now)) => Some(moved(landing, now.into_iter().next().and_then(|(_, oid)| oid))),
+        Err(fault) => Some(fault),
     };
-    if let Err(failure) = outcome {
-        return Err(take_back(held, candidate, admin.as_ref(), (old_tree, new_tree), failure));
+    if let Some(failure) = failure {
+        let now = session.repo.read_refs(&[&landing.onto]);
+        return Err(match now.and_then(|now| holds(session, landing, now.into_iter().next().flatten())) {
+            Ok(false) => take_back(held, candidate, index, (old_tree, new_tree), failure),
+            // It moved after all, or nobody knows: the next verb looks again and ends the intent.
+            Ok(true) | Err(_) => failure,
+        });
     }
+    // The landing is a fact: a lock that cannot be removed now is removed by the next verb.
+    let freed = index.map_or(Ok(()), HeldIndex::free);
     acknowledge(session, landing)?;
-    receipt(held, &mut refs, candidate.op, candidate.at, landing);
+    if freed.is_ok() {
+        receipt(held, &mut refs, candidate.op, candidate.at, landing);
+    }
     Ok(())
 }
 
@@ -102,14 +119,19 @@ fn moved(landing: &Landing, now: Option<Oid>) -> Failure {
     refusal.into()
 }
 
-fn move_checkout(
-    held: &Landings<'_>,
+fn move_checkout<'r>(
+    held: &Landings<'r>,
     candidate: &CandidateRecord,
     admin: &Admin,
     (old, new): (Oid, Oid),
-) -> Result<()> {
-    let Err(words) = held.session.repo.move_tree(admin, old, new)? else { return Ok(()) };
+) -> Result<HeldIndex<'r>> {
+    let Some(index) = held.session.repo.hold_index(admin, &checkout::mark(candidate.op))? else {
+        abandon(held, candidate.op, "another git held the index of the checkout")?;
+        return Err(checkout::index_locked(admin));
+    };
+    let Err(words) = index.move_tree(old, new)? else { return Ok(index) };
     let why = "the checkout of the branch could not be moved";
+    index.free()?;
     abandon(held, candidate.op, why)?;
     Err(Refusal::new(Token::DirtyOverlap, why)
         .lines(words.lines().map(ToOwned::to_owned))
@@ -123,12 +145,12 @@ fn move_checkout(
 fn take_back(
     held: &Landings<'_>,
     candidate: &CandidateRecord,
-    admin: Option<&Admin>,
+    index: Option<HeldIndex<'_>>,
     (old, new): (Oid, Oid),
     failure: Failure,
 ) -> Failure {
-    let back = match admin {
-        Some(admin) => held.session.repo.move_tree(admin, new, old).is_ok_and(|moved| moved.is_ok()),
+    let back = match index {
+        Some(index) => index.move_tree(new, old).is_ok_and(|moved| moved.is_ok()) && index.free().is_ok(),
         None => true,
     };
     if back {
@@ -140,16 +162,20 @@ fn take_back(
 /// Reads the branch once more and makes it durable: only after this is the landing a fact.
 pub fn acknowledge(session: &Session<'_>, landing: &Landing) -> Result<()> {
     let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
-    let holds = match now {
-        Some(now) => now == landing.new || session.repo.objects.is_ancestor(landing.new, now)?,
-        None => false,
-    };
-    if !holds {
+    if !holds(session, landing, now)? {
         return Err(moved(landing, now));
     }
     session.repo.make_refs_durable([&landing.onto])?;
     crate::fault::point("landing: branch durable");
     Ok(())
+}
+
+/// Whether a branch that is at `now` holds the landing.
+pub fn holds(session: &Session<'_>, landing: &Landing, now: Option<Oid>) -> Result<bool> {
+    match now {
+        Some(now) => Ok(now == landing.new || session.repo.objects.is_ancestor(landing.new, now)?),
+        None => Ok(false),
+    }
 }
 
 /// Receipt and notes. The landing is a fact already: if this fails, the next verb writes them.
@@ -159,8 +185,9 @@ fn receipt(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, la
     }
 }
 
-/// Appends the landing to the lane and adds the note, in one transaction; the notes ref may be contended by
-/// others, so it is read again until it is ours. Both can be made again from the intent, so nobody waits
+/// Adds the note and appends the landing to the lane, in one transaction; the notes ref may be contended by
+/// others, so it is read again until it is ours. The lane comes last: a crash may part the two, and an
+/// intent without its landing is looked at again. Both can be made again from the intent, so nobody waits
 /// for the disk.
 pub fn write_receipt(
     held: &Landings<'_>,
@@ -173,11 +200,12 @@ pub fn write_receipt(
     for _ in 0..50 {
         let lane = tip(repo, held.clone)?;
         let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
-        let mut draft = Draft::new(repo).put(append(repo, held.clone, lane, &record, None, &[landing.new])?);
+        let mut draft = Draft::new(repo);
         if let Some(edit) = note(held.session, op, at, landing)? {
             draft = draft.put(edit);
         }
-        if draft.publish_lazily_in(refs)? == Moved::Done {
+        let landed = append(repo, held.clone, lane, &record, None, &[landing.new])?;
+        if draft.put(landed).publish_lazily_in(refs)? == Moved::Done {
             crate::fault::point("landing: receipt written");
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! Workers whose process is provably gone: a worktree that never stood is removed with its record; a run
-//! that was cut short is looked at once more and closed as failed.
+//! Workers whose process is provably gone: one whose agent never ran is removed with all its traces; a run
+//! that was cut short is ended, looked at once more and closed as failed.
 
 use crate::domain::End;
 use crate::domain::Flag;
@@ -12,61 +12,85 @@ use crate::state::Draft;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::head_ref;
+use crate::state::lock_reason;
 use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::session::Session;
+use crate::verbs::supervise;
+use bstr::ByteSlice;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
 
-pub fn dead_workers(session: &Session<'_>, view: &View) -> Result<()> {
+/// How long what an agent left running may take to end when asked.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Closes every dead worker; true if there was one. One that cannot be closed now is said and stays.
+pub fn dead_workers(session: &Session<'_>, view: &View) -> bool {
+    let mut any = false;
     for worker in view.workers.iter().filter(|w| w.record.outcome == Outcome::Active) {
-        if custody::liveness(session, worker) != Liveness::Gone {
-            continue;
-        }
-        // A supervisor may be on its way; it finds the lock taken, or the worker closed.
-        let Some(_alive) = Lock::try_acquire(&session.local.alive(worker.id))? else { continue };
-        match worker.record.tip {
-            None => never_stood(session, worker)?,
-            Some(_) => cut_short(session, worker)?,
+        match one(session, worker, &End::SupervisorLost) {
+            Ok(closed) => any |= closed,
+            Err(failure) => session.tell(format!("{} is dead, but: {failure}", worker.record.handle)),
         }
     }
-    Ok(())
+    any
+}
+
+/// Closes `worker` if its process is gone, as ended by `end`; false if it is not gone.
+pub fn one(session: &Session<'_>, worker: &Worker, end: &End) -> Result<bool> {
+    if custody::liveness(session, worker) != Liveness::Gone {
+        return Ok(false);
+    }
+    // Both locks, held to the end: a supervisor that comes up only now finds them taken and gives up.
+    let locks = [session.local.making(worker.id), session.local.alive(worker.id)];
+    let [Some(_making), Some(_alive)] = [Lock::try_acquire(&locks[0])?, Lock::try_acquire(&locks[1])?] else {
+        return Ok(false);
+    };
+    if worker.record.tip.is_some() && supervise::took_over(session, worker.id) {
+        cut_short(session, worker, end)?;
+    } else {
+        never_ran(session, worker)?;
+    }
+    Ok(true)
 }
 
 /// No agent ever ran there, so there is nothing to keep.
-fn never_stood(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    let _making = session.lock_worktrees()?;
-    let worktrees = session.repo.worktrees()?;
-    if let Some(half) = custody::worktree(&worktrees, worker.id) {
-        let admin = session.repo.admin_of(&half.path);
-        crate::host::remove_tree(&half.path)?;
-        if let Some(admin) = admin {
+fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
+    {
+        let _making = session.lock_worktrees()?;
+        for (admin, path) in session.repo.admins_locked_with(&lock_reason(worker.id)) {
+            if let Some(path) = path {
+                crate::host::remove_tree(&path)?;
+            }
             session.repo.forget_worktree(&admin)?;
         }
+        // git makes the folder before anything says whose it is; then it is empty.
+        let place = crate::host::read_optional(&session.local.place(worker.id))?.unwrap_or_default();
+        let _ = std::fs::remove_dir(Path::new(std::ffi::OsStr::from_bytes(place.trim_end())));
     }
     crate::fault::point("reclaim: half-made worktree removed");
-    let mut draft = Draft::new(&session.repo).put(Edit::delete(worker.ref_name()?, worker.at));
+    let mut draft = Draft::new(&session.repo);
     if let Some(head) = worker.head {
         draft = draft.put(Edit::delete(head_ref(worker.id)?, head));
     }
-    draft.publish()?;
+    // The record last: while it is there, the rest is looked for again.
+    draft.put(Edit::delete(worker.ref_name()?, worker.at)).publish()?;
     crate::host::remove_tree(&session.local.worker(worker.id))?;
-    session.tell(format!(
-        "recovered: {} was cut short before its worktree stood; it is gone",
-        worker.record.handle
-    ));
+    session
+        .tell(format!("recovered: {} was cut short before its agent ran; it is gone", worker.record.handle));
     Ok(())
 }
 
-fn cut_short(session: &Session<'_>, worker: &Worker) -> Result<()> {
+fn cut_short(session: &Session<'_>, worker: &Worker, end: &End) -> Result<()> {
+    // The agent died with its supervisor, but what it had started did not.
+    let left = crate::host::end_marked("SKEIN_WORKER", &worker.id.to_string(), GRACE);
+    let mut flags = vec![Flag::SupervisorLost];
+    if left {
+        flags.push(Flag::Survivors);
+    }
     let seen = custody::look(session, worker)?;
-    finish::close(
-        session,
-        worker.id,
-        &End::SupervisorLost,
-        &seen,
-        None,
-        vec![Flag::SupervisorLost],
-        Vec::new(),
-    )?;
+    finish::close(session, worker.id, end, &seen, None, flags, Vec::new())?;
     session.tell(format!("recovered: the supervisor of {} died; its work is kept", worker.record.handle));
     Ok(())
 }

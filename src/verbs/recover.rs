@@ -1,36 +1,65 @@
 //! What dead processes began is ended here, before a writing verb does its own work: an open intent is
-//! finished if its landing is visible anywhere, else abandoned.
+//! finished if its landing is visible anywhere, else abandoned; a worker that nobody supervises is closed.
 
 use crate::domain::OpId;
 use crate::domain::Result;
 use crate::plumbing::Edit;
+use crate::plumbing::HeldIndex;
 use crate::plumbing::Moved;
+use crate::plumbing::Side;
+use crate::state::Draft;
 use crate::state::Landing;
+use crate::state::View;
+use crate::state::candidate_ref;
 use crate::state::open_intent;
 use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
+use crate::verbs::reclaim;
+use crate::verbs::session::Session;
+use bstr::ByteSlice;
 
-/// Ends the open intent of this clone, if there is one. The land lock is held, so its owner is dead.
-pub fn open_intents(held: &Landings<'_>) -> Result<()> {
-    let repo = &held.session.repo;
-    match open_intent(repo, tip(repo, held.clone)?)? {
-        Some((op, at, intent)) => end(held, op, at, &intent),
-        None => Ok(()),
+/// What every writing verb begins with. A landing that runs ends its own intents; what cannot be ended now
+/// is said, and does not keep the verb from its work. True if anything was.
+pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
+    let mut any = false;
+    if let Some(clone) = session.clone_id()
+        && view.lanes.contains_key(clone)
+        && let Some(lock) = session.try_lock_landing()?
+    {
+        match open_intents(&Landings::under(session, clone, lock)) {
+            Ok(found) => any |= found,
+            Err(failure) => session.tell(format!("not recovered: {failure}")),
+        }
     }
+    Ok(reclaim::dead_workers(session, view) || any)
+}
+
+/// Ends the open intent of this clone; true if there was one. The land lock is held, so its owner is dead.
+pub fn open_intents(held: &Landings<'_>) -> Result<bool> {
+    let repo = &held.session.repo;
+    let Some((op, at, intent)) = open_intent(repo, tip(repo, held.clone)?)? else { return Ok(false) };
+    end(held, op, at, &intent)?;
+    Ok(true)
 }
 
 fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
     let session = held.session;
     let now = session.repo.read_refs(&[&intent.onto])?.pop().flatten();
-    let landed = match now {
-        Some(now) => now == intent.new || session.repo.objects.is_ancestor(intent.new, now)?,
-        None => false,
-    };
-    if landed || (now == Some(intent.old) && finish(held, intent)?) {
+    let mut landed = landing::holds(session, intent, now)?;
+    let side = if landed || now == Some(intent.old) { Side::New } else { Side::Old };
+    let index = settle_checkout(held, op, intent, side)?;
+    if !landed && now == Some(intent.old) {
+        landed = finish(held, intent)?;
+    }
+    if let Some(index) = index {
+        index.free()?;
+    }
+    if landed {
         landing::acknowledge(session, intent)?;
         landing::write_receipt(held, &mut session.repo.ref_session()?, op, at, intent)?;
+        drop_candidate(session, &session.view()?, op)?;
         session.tell(format!(
             "recovered: {} holds {} (operation {op})",
             intent.onto.short(),
@@ -48,6 +77,30 @@ fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
     Ok(())
 }
 
+/// The index that the dead process held, with index and files at one end of the move.
+fn settle_checkout<'r>(
+    held: &Landings<'r>,
+    op: OpId,
+    intent: &Landing,
+    side: Side,
+) -> Result<Option<HeldIndex<'r>>> {
+    let session = held.session;
+    let Ok(Some(admin)) = checkout::find(session, &intent.onto) else { return Ok(None) };
+    let Some(index) = session.repo.inherit_index(&admin, &checkout::mark(op)) else { return Ok(None) };
+    if index.is_halfway()
+        && let Err(foreign) = index.settle(&landing::changes(session, intent)?, side)?
+    {
+        session.tell(format!(
+            "a landing was cut short while it moved {}, and files there have changed since; they are left as they are:",
+            admin.path.display()
+        ));
+        for path in foreign {
+            session.tell(format!("    {}", path.to_str_lossy()));
+        }
+    }
+    Ok(Some(index))
+}
+
 /// The checkout holds the landing's content already but the branch does not: moving the branch completes
 /// it. Leaving it would show the person a staged change that they never made.
 fn finish(held: &Landings<'_>, intent: &Landing) -> Result<bool> {
@@ -60,4 +113,12 @@ fn finish(held: &Landings<'_>, intent: &Landing) -> Result<bool> {
     }
     let edit = Edit::update(intent.onto.clone(), intent.old, intent.new);
     Ok(session.repo.update_refs(&[edit])? == Moved::Done)
+}
+
+/// A candidate that has become the branch needs no ref of its own.
+fn drop_candidate(session: &Session<'_>, view: &View, op: OpId) -> Result<()> {
+    match view.candidates.get(&op) {
+        Some(at) => Draft::new(&session.repo).put(Edit::delete(candidate_ref(op)?, *at)).publish().map(drop),
+        None => Ok(()),
+    }
 }

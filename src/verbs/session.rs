@@ -23,6 +23,9 @@ use std::time::Duration;
 /// The hidden verb that every supervisor is started with.
 pub const SUPERVISE: &str = "__supervise";
 
+/// The hidden verb that turns a process into an agent or a gate.
+pub const LAUNCH: &str = "__launch";
+
 /// How long a verb waits for another one of ours to let go of a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(120);
 
@@ -113,12 +116,19 @@ impl<'s> Session<'s> {
 
     fn lock(&self, path: &Path, what: &str) -> Result<Lock> {
         crate::host::make_dir(&self.local.run())?;
-        Lock::acquire(path, LOCK_WAIT)?.ok_or_else(|| {
+        let busy = || {
             Refusal::new(Token::Busy, format!("{what} has been running for {} s", LOCK_WAIT.as_secs()))
                 .show(format!("fuser -v '{}'", path.display()))
                 .next("wait for it to end, then try again")
-                .into()
-        })
+        };
+        // A git process that outlives us still works under it: the next one waits for that too.
+        Lock::acquire(path, LOCK_WAIT)?.ok_or_else(busy)?.with_children()
+    }
+
+    /// The land lock if it is free at this moment.
+    pub fn try_lock_landing(&self) -> Result<Option<Lock>> {
+        crate::host::make_dir(&self.local.run())?;
+        Lock::try_acquire(&self.local.land_lock())?.map(Lock::with_children).transpose()
     }
 
     /// The branch that work lands on by default.

@@ -2,6 +2,7 @@
 //! commit that the worker's `HEAD` was ever at is a parent, so that nothing a snapshot saw is ever lost.
 
 use crate::domain::Change;
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::WorkerId;
@@ -11,6 +12,7 @@ use crate::plumbing::Capture;
 use crate::plumbing::Edit;
 use crate::plumbing::Excludes;
 use crate::plumbing::Limits;
+use crate::plumbing::Moved;
 use crate::state::Draft;
 use crate::state::head_ref;
 use crate::state::record_commit;
@@ -105,10 +107,16 @@ pub fn take(
         seen.kept.head = Some(head);
         moved = true;
     }
-    if moved {
-        draft.publish()?;
+    if moved && draft.publish()? != Moved::Done {
+        return Err(Failure::fault("keeping a snapshot", "its refs were moved by somebody else"));
     }
     Ok(seen)
+}
+
+/// Where the worker's refs stand now: after a failure nobody knows what moved.
+pub fn kept_now(session: &Session<'_>, id: WorkerId) -> Result<Kept> {
+    let mut found = session.repo.read_refs(&[&head_ref(id)?, &wip_ref(id)?])?.into_iter();
+    Ok(Kept { head: found.next().flatten(), wip: found.next().flatten() })
 }
 
 /// Commits that `HEAD` has left behind, or that the worker put into the stash where anybody may take them,

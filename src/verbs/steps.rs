@@ -126,7 +126,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     let view = session.view()?;
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?.pop();
     if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {
-        candidate::drop_all(session, waiting.as_slice())?;
+        candidate::let_go(session, waiting.as_slice());
         let (name, gates) = (name.to_owned(), Vec::new());
         let Landing { onto, old, new, .. } = landing;
         return Ok(Step { name, op, onto, old, new, state: "integrated", already: true, gates });
@@ -146,7 +146,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         Failure::Refusal(moved) if moved.token == Token::TrunkMoved => stale(name, *moved),
         other => other,
     })?;
-    candidate::drop_all(session, std::slice::from_ref(&waiting))?;
+    candidate::let_go(session, std::slice::from_ref(&waiting));
     Ok(step(name, &waiting.record, "integrated", false, waiting.record.admitted.clone().unwrap_or_default()))
 }
 

@@ -34,9 +34,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// The hidden verb that turns a process into the agent.
-pub const LAUNCH: &str = "__launch";
-
 /// The built-in agent.
 const SCRIPTED: &str = include_str!("scripted.sh");
 
@@ -126,6 +123,11 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     Err(Failure::fault("starting the supervisor", said.to_str_lossy().trim()))
 }
 
+/// Whether a supervisor ever came so far that an agent may have run.
+pub fn took_over(session: &Session<'_>, id: WorkerId) -> bool {
+    session.local.pid(id).exists()
+}
+
 /// Turns this process into the agent; returns only if that fails.
 pub fn launch(parent: u32, argv: &[OsString]) -> Failure {
     crate::host::launch(parent, argv)
@@ -138,10 +140,8 @@ pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
     let job: Job = serde_json::from_slice(&spec).map_err(|e| Failure::fault("reading the job", e))?;
     let _alive = Lock::try_acquire(&session.local.alive(id))?
         .ok_or_else(|| Failure::fault("supervising", "another supervisor has this worker"))?;
-    crate::host::replace(
-        &session.local.worker(id).join("pid"),
-        format!("{}\n", std::process::id()).as_bytes(),
-    )?;
+    crate::host::replace(&session.local.pid(id), format!("{}\n", std::process::id()).as_bytes())?;
+    crate::fault::point("supervise: taken over");
     let admin = custody::standing(session, id)?
         .ok_or_else(|| Failure::fault("supervising", "the worktree is not there"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -172,14 +172,17 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
                 // A tree in the middle of a change is looked at again: nothing is lost by one failure.
                 match snapshot::take(session, id, base, admin, &mut capture, kept) {
                     Ok(seen) => kept = seen.kept,
-                    Err(failure) => session.tell(format!("snapshot: {failure:?}")),
+                    Err(failure) => {
+                        session.tell(format!("snapshot: {failure}"));
+                        kept = snapshot::kept_now(session, id).unwrap_or(kept);
+                    }
                 }
             }
         }
     };
     let seen = match snapshot::take(session, id, base, admin, &mut capture, kept) {
         Ok(seen) => seen,
-        // The worktree may be gone: what was kept is what there is.
+        // Once more with what is kept now; the worktree may be gone, then that is all there is.
         Err(_) => custody::look(session, session.view()?.worker(&id.to_string())?)?,
     };
     crate::fault::point("supervise: last snapshot");
@@ -233,13 +236,7 @@ fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
 fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
     let id = job.worker;
     let brief_file = session.local.brief(id);
-    let mut argv: Vec<OsString> = vec![
-        session.env.exe().as_os_str().to_owned(),
-        LAUNCH.into(),
-        std::process::id().to_string().into(),
-        "--".into(),
-    ];
-    argv.extend(job.command(&brief_file));
+    let argv = gate::launched(session, job.command(&brief_file));
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
     spec.env = gate::child_env(session);

@@ -2,7 +2,7 @@
 
 use crate::domain::End;
 use crate::domain::Exit;
-use crate::domain::Flag;
+use crate::domain::Failure;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
@@ -122,54 +122,56 @@ pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
     if worker.record.outcome == Outcome::Active {
         end(session, worker)?;
     }
+    // One whose agent never ran is gone now, with nothing to be shown.
+    if session.view()?.workers.iter().all(|w| w.id != worker.id) {
+        return Ok(Waited { workers: Vec::new() });
+    }
     rows(session, &[worker.id])
 }
 
 fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    let flags = match custody::liveness(session, worker) {
+    let id = worker.id;
+    match custody::liveness(session, worker) {
         Liveness::Live => {
-            ask_to_end(session, worker)?;
-            vec![Flag::SupervisorLost]
+            let over = || !matches!(custody::liveness(session, worker), Liveness::Live);
+            let mut asked = false;
+            let ended = crate::host::wait_until(STOP, || {
+                // It is asked once, as soon as its number is known: right after its birth that takes a moment.
+                asked = asked || ask(session, worker);
+                over()
+            });
+            if !ended {
+                return Err(still_running(session, worker));
+            }
+            // A supervisor that was asked before it could listen has gone without a word.
+            let view = session.view()?;
+            match view.workers.iter().find(|w| w.id == id && w.record.outcome == Outcome::Active) {
+                Some(left) => reclaim::one(session, left, &End::Stopped).map(drop),
+                None => Ok(()),
+            }
         }
-        Liveness::Gone => return reclaim::dead_workers(session, &session.view()?),
+        Liveness::Gone => reclaim::one(session, worker, &End::SupervisorLost).map(drop),
         // Nobody can be seen running it from here: a person says that it is over.
-        Liveness::Unknown => Vec::new(),
-    };
-    let view = session.view()?;
-    let worker = view.worker(&worker.id.to_string())?;
-    if worker.record.outcome == Outcome::Active {
-        let seen = custody::look(session, worker)?;
-        finish::close(session, worker.id, &End::Stopped, &seen, None, flags, Vec::new())?;
-    }
-    Ok(())
-}
-
-/// Signals the supervisor as soon as it can be, and waits for its end.
-fn ask_to_end(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    let mut asked = false;
-    let ended = crate::host::wait_until(STOP, || {
-        if !asked && let Some(pid) = supervisor(session, worker) {
-            asked = crate::host::signal(pid, Signal::Term);
+        Liveness::Unknown => {
+            let seen = custody::look(session, worker)?;
+            finish::close(session, id, &End::Stopped, &seen, None, Vec::new(), Vec::new()).map(drop)
         }
-        custody::liveness(session, worker) != Liveness::Live
-    });
-    if ended {
-        return Ok(());
     }
-    Err(Refusal::new(
-        Token::TimedOut,
-        format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()),
-    )
-    .show(format!("fuser -v '{}'", session.local.alive(worker.id).display()))
-    .next("try again; its work is kept meanwhile")
-    .into())
 }
 
-/// The process id of the supervisor. The file counts only while the lock beside it is held.
-fn supervisor(session: &Session<'_>, worker: &Worker) -> Option<u32> {
-    if !crate::host::is_held(&session.local.alive(worker.id)).unwrap_or(false) {
-        return None;
+fn still_running(session: &Session<'_>, worker: &Worker) -> Failure {
+    Refusal::new(Token::TimedOut, format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()))
+        .show(format!("fuser -v '{}'", session.local.alive(worker.id).display()))
+        .next("try again; its work is kept meanwhile")
+        .into()
+}
+
+/// Asks the supervisor to end. Its number counts only while the lock beside it is held.
+fn ask(session: &Session<'_>, worker: &Worker) -> bool {
+    let pid = crate::host::read_optional(&session.local.pid(worker.id)).ok().flatten().unwrap_or_default();
+    let held = crate::host::is_held(&session.local.alive(worker.id)).unwrap_or(false);
+    match pid.to_str_lossy().trim().parse() {
+        Ok(pid) if held => crate::host::signal(pid, Signal::Term),
+        _ => false,
     }
-    let pid = crate::host::read_optional(&session.local.worker(worker.id).join("pid")).ok()??;
-    pid.to_str_lossy().trim().parse().ok()
 }

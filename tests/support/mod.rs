@@ -3,6 +3,7 @@
 
 pub mod acts;
 pub mod check;
+pub mod copy;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -65,18 +66,18 @@ impl Ran {
 impl World {
     /// An initialised repository on branch `main` without a commit.
     pub fn empty() -> World {
-        World::below(&std::env::temp_dir())
+        World::made_in(&std::env::temp_dir())
     }
 
     /// Where the disk plays no part: in memory, if the system has a place for that.
     pub fn in_memory() -> World {
         let memory = PathBuf::from("/dev/shm");
-        let world = World::below(&if memory.is_dir() { memory } else { std::env::temp_dir() });
+        let world = World::made_in(&if memory.is_dir() { memory } else { std::env::temp_dir() });
         world.fill();
         world
     }
 
-    fn below(folder: &Path) -> World {
+    fn made_in(folder: &Path) -> World {
         let root = tempfile::Builder::new().prefix("skein-test-").tempdir_in(folder).unwrap();
         let base = root.path().canonicalize().unwrap();
         let repo = base.join("repo");

@@ -37,7 +37,7 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
         }
     };
     match verb {
-        verbs::supervise::LAUNCH => {
+        verbs::session::LAUNCH => {
             let parent = argv.get(2)?.to_str()?.parse().ok()?;
             let failure = verbs::supervise::launch(parent, argv.get(4..)?);
             Page::failure(verb, &failure, false).print();

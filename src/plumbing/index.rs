@@ -1,0 +1,269 @@
+//! A person's index and files, moved from tree to tree under git's own lock. The work is done on a copy of
+//! the index and put in place by one rename, and the lock names its owner: whatever a crash leaves can be
+//! told from what another git is doing, and can be brought to either end.
+
+use crate::domain::Change;
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::durable;
+use crate::plumbing::git::Call;
+use crate::plumbing::repo::Repo;
+use crate::plumbing::worktree::Admin;
+use crate::plumbing::worktree::in_worktree;
+use crate::plumbing::worktree::split;
+use bstr::BStr;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// The index of a worktree while its lock is ours. Nothing is undone when it is dropped: [`HeldIndex::free`].
+#[must_use = "the index stays locked until it is freed"]
+pub struct HeldIndex<'r> {
+    repo: &'r Repo,
+    admin: Admin,
+}
+
+/// Which end a half-made move is brought to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Old,
+    New,
+}
+
+impl Repo {
+    /// Takes the lock of the worktree's index and leaves `mark` in it. `None` if another git has it.
+    pub fn hold_index(&self, admin: &Admin, mark: &str) -> Result<Option<HeldIndex<'_>>> {
+        let lock = lock(admin);
+        let failed = |e| Failure::fault(format!("locking {}", lock.display()), e);
+        let made = crate::fault::file().and_then(|()| {
+            // Linked into place with its content, so that a lock of ours is never without its mark.
+            let mut file = tempfile::Builder::new().prefix(".skein-").tempfile_in(&admin.dir)?;
+            file.write_all(mark.as_bytes())?;
+            match fs::hard_link(file.path(), &lock) {
+                // Some file systems have no second names.
+                Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {
+                    fs::File::create_new(&lock)?.write_all(mark.as_bytes())
+                }
+                linked => linked,
+            }
+        });
+        match made {
+            Ok(()) => Ok(Some(HeldIndex { repo: self, admin: admin.clone() })),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(e) => Err(failed(e)),
+        }
+    }
+
+    /// The lock that is there already, if it holds `mark`. Its owner must be known to be dead.
+    pub fn inherit_index(&self, admin: &Admin, mark: &str) -> Option<HeldIndex<'_>> {
+        let found = fs::read(lock(admin)).ok()?;
+        (found == mark.as_bytes()).then(|| HeldIndex { repo: self, admin: admin.clone() })
+    }
+
+    /// What is in the lock of the worktree's index, if it is locked: git's own are empty or binary.
+    pub fn index_lock(&self, admin: &Admin) -> Option<BString> {
+        fs::read(lock(admin)).ok().map(BString::from)
+    }
+}
+
+impl HeldIndex<'_> {
+    /// Moves index and files from tree `old` to `new`, as git's two-tree merge does: local changes
+    /// elsewhere stay. Tells what git said when it would not. After an error it may stand halfway.
+    pub fn move_tree(&self, old: Oid, new: Oid) -> Result<std::result::Result<(), String>> {
+        let admin = &self.admin;
+        self.copy()?;
+        let (old, new) = (old.to_string(), new.to_string());
+        let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
+        let mut moved = self.repo.git.run(&self.on_copy(&args))?;
+        if !moved.ok() {
+            // Files that were only touched count as changed until the index is refreshed.
+            self.repo.git.run(&self.on_copy(&["update-index", "-q", "--refresh"]))?;
+            moved = self.repo.git.run(&self.on_copy(&args))?;
+        }
+        if moved.ok() {
+            crate::fault::point("index: files moved");
+            self.publish()?;
+            return Ok(Ok(()));
+        }
+        remove(&copy(admin)).map_err(|e| failed("removing", admin, e))?;
+        Ok(Err(moved.words()))
+    }
+
+    /// Whether a move began and its index was not yet put in place.
+    pub fn is_halfway(&self) -> bool {
+        copy(&self.admin).exists()
+    }
+
+    /// Brings a half-made move by `changes` to one end. Paths that hold neither end's content, nor the
+    /// beginning of the new one's, were written by somebody else: then nothing is done, and they are told.
+    pub fn settle(&self, changes: &[Change], side: Side) -> Result<std::result::Result<(), Vec<BString>>> {
+        let changes: Vec<&Change> = changes.iter().filter(|c| !is_gitlink(c)).collect();
+        let half = lock_of(&copy(&self.admin));
+        remove(&half).map_err(|e| failed("removing the lock of", &self.admin, e))?;
+        self.copy()?;
+        let from_old = self.differing()?;
+        self.enter(&changes, |c| c.new)?;
+        let from_new = self.differing()?;
+        let mut foreign = Vec::new();
+        for change in &changes {
+            if !self.explained(change, &from_old, &from_new)? {
+                foreign.push(change.path.clone());
+            }
+        }
+        if !foreign.is_empty() {
+            return Ok(Err(foreign));
+        }
+        let end = |c: &Change| if side == Side::New { c.new } else { c.old };
+        self.enter(&changes, end)?;
+        for change in changes.iter().filter(|c| end(c).is_none()) {
+            self.unlink(change.path.as_bstr()).map_err(|e| failed("removing a file of", &self.admin, e))?;
+        }
+        let mut paths = Vec::new();
+        for change in changes.iter().filter(|c| end(c).is_some()) {
+            paths.extend_from_slice(&change.path);
+            paths.push(0);
+        }
+        let args = ["checkout-index", "--force", "--index", "-z", "--stdin"];
+        self.repo.git.expect(&self.on_copy(&args).stdin(&paths))?;
+        self.publish()?;
+        Ok(Ok(()))
+    }
+
+    /// Gives the lock back; what was not put in place is dropped.
+    pub fn free(self) -> Result<()> {
+        let admin = &self.admin;
+        let copy = copy(admin);
+        crate::fault::file()
+            .and_then(|()| remove(&lock_of(&copy)))
+            .and_then(|()| remove(&copy))
+            .and_then(|()| remove(&lock(admin)))
+            .map_err(|e| failed("unlocking", admin, e))
+    }
+
+    fn on_copy<'a>(&'a self, args: &[&str]) -> Call<'a> {
+        in_worktree(&self.admin, args).env("GIT_INDEX_FILE", copy(&self.admin)).apart()
+    }
+
+    fn copy(&self) -> Result<()> {
+        let (from, to) = (self.admin.dir.join("index"), copy(&self.admin));
+        let copied = crate::fault::file().and_then(|()| match fs::copy(&from, &to) {
+            // No index is an empty one.
+            Err(e) if e.kind() == ErrorKind::NotFound => remove(&to),
+            other => other.map(drop),
+        });
+        copied.map_err(|e| failed("copying", &self.admin, e))
+    }
+
+    /// Puts the copy in the place of the index, durably.
+    fn publish(&self) -> Result<()> {
+        let (from, to) = (copy(&self.admin), self.admin.dir.join("index"));
+        durable::sync(&from)?;
+        crate::fault::file()
+            .and_then(|()| fs::rename(&from, &to))
+            .map_err(|e| failed("replacing", &self.admin, e))?;
+        durable::sync(&self.admin.dir)
+    }
+
+    /// The paths whose file is not what the copy says.
+    fn differing(&self) -> Result<HashSet<BString>> {
+        self.repo.git.run(&self.on_copy(&["update-index", "-q", "--refresh"]))?;
+        let args = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"];
+        Ok(split(&self.repo.git.expect(&self.on_copy(&args))?.stdout).into_iter().collect())
+    }
+
+    /// Enters one end of each change into the copy.
+    fn enter(&self, changes: &[&Change], end: impl Fn(&Change) -> Option<(Mode, Oid)>) -> Result<()> {
+        let mut text = Vec::new();
+        // Removals first: a file may stand where a folder is to be.
+        for present in [false, true] {
+            for change in changes.iter().filter(|c| end(c).is_some() == present) {
+                let line = match end(change) {
+                    Some((mode, oid)) => format!("{mode} {oid}\t"),
+                    None => format!("0 {}\t", self.repo.objects.null()),
+                };
+                text.extend_from_slice(line.as_bytes());
+                text.extend_from_slice(&change.path);
+                text.push(0);
+            }
+        }
+        let args = ["update-index", "-z", "--index-info"];
+        self.repo.git.expect(&self.on_copy(&args).stdin(&text)).map(drop)
+    }
+
+    /// Whether the file at a path is the old one, the new one, or the new one in the making.
+    fn explained(
+        &self,
+        change: &Change,
+        from_old: &HashSet<BString>,
+        from_new: &HashSet<BString>,
+    ) -> Result<bool> {
+        let path = self.file(change.path.as_bstr());
+        let Ok(found) = fs::symlink_metadata(&path) else { return Ok(true) };
+        let is = |end: Option<(Mode, Oid)>, differing: &HashSet<BString>| {
+            end.is_some() && !differing.contains(&change.path)
+        };
+        if is(change.old, from_old) || is(change.new, from_new) {
+            return Ok(true);
+        }
+        let Some((mode, oid)) = change.new.filter(|_| found.is_file()) else { return Ok(false) };
+        if mode == Mode::Link {
+            return Ok(false);
+        }
+        let begun = fs::read(&path).map_err(|e| failed("reading a file of", &self.admin, e))?;
+        Ok(self.repo.objects.blob(oid)?.starts_with(&begun))
+    }
+
+    fn file(&self, path: &BStr) -> PathBuf {
+        self.admin.path.join(std::ffi::OsStr::from_bytes(path))
+    }
+
+    /// Removes a file and the folders that it leaves empty.
+    fn unlink(&self, path: &BStr) -> io::Result<()> {
+        let file = self.file(path);
+        remove(&file)?;
+        let above = file.ancestors().skip(1).take_while(|dir| *dir != self.admin.path);
+        for dir in above {
+            if fs::remove_dir(dir).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_gitlink(change: &Change) -> bool {
+    let link = |end: Option<(Mode, Oid)>| end.is_some_and(|(mode, _)| mode == Mode::Gitlink);
+    link(change.old) || link(change.new)
+}
+
+fn lock(admin: &Admin) -> PathBuf {
+    admin.dir.join("index.lock")
+}
+
+/// The copy that is worked on. It lies beside the index, where git looks for what an index may refer to.
+fn copy(admin: &Admin) -> PathBuf {
+    admin.dir.join("skein-index")
+}
+
+fn lock_of(copy: &std::path::Path) -> PathBuf {
+    copy.with_extension("lock")
+}
+
+fn remove(path: &std::path::Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn failed(doing: &str, admin: &Admin, e: io::Error) -> Failure {
+    Failure::fault(format!("{doing} the index of {}", admin.path.display()), e)
+}

@@ -1,0 +1,206 @@
+//! The verbs and the repositories they are struck on.
+
+use crate::faults::state;
+use crate::faults::state::State;
+use crate::faults::sweep;
+use crate::faults::sweep::Scene;
+use crate::support::MOMENT;
+use crate::support::World;
+use std::fs;
+
+const WORK: &str = "sed -i s/1/one/ a.txt && echo new > new.txt && git add -A && git commit -qm fixed";
+
+/// A small repository whose time stands still.
+pub fn still() -> World {
+    let date = "@1767225000 +0000";
+    let world = World::new()
+        .env("SKEIN_CLOCK", &MOMENT.to_string())
+        .env("SKEIN_SEED", "1")
+        .env("GIT_AUTHOR_DATE", date)
+        .env("GIT_COMMITTER_DATE", date);
+    world.write("kept.txt", "kept\n");
+    world.write("staged.txt", "kept\n");
+    world.commit("more");
+    world
+}
+
+/// With a worker `fix` that is ready; `main` is checked out nowhere.
+fn ready() -> World {
+    let world = still();
+    world.worker("fix", WORK);
+    assert_eq!(world.field("fix", "outcome"), "ready");
+    world.git(["switch", "--quiet", "--create", "side"]);
+    world
+}
+
+fn with(world: World, steps: &[&[&str]]) -> World {
+    for step in steps {
+        world.skein(step).ok();
+    }
+    world
+}
+
+/// `main` is checked out, with changes of the person's beside what lands.
+fn checked_out() -> World {
+    let world = ready();
+    world.git(["switch", "--quiet", "main"]);
+    world.write("kept.txt", "dirty\n");
+    world.write("staged.txt", "staged\n");
+    world.git(["add", "staged.txt"]);
+    world.write("untracked.txt", "mine\n");
+    world.write("x.ign", "ignored\n");
+    world
+}
+
+/// A bare repository with a worker that is ready.
+fn bare() -> World {
+    let mut world = still();
+    world.git(["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    world.repo = world.root().join("bare.git");
+    world.cwd = world.repo.clone();
+    world.git(["config", "user.name", "Ada"]);
+    world.git(["config", "user.email", "ada@example.invalid"]);
+    world.worker("fix", WORK);
+    world
+}
+
+fn landed(world: &World) {
+    world.skein(&["landed", "fix"]).ok();
+}
+
+fn sweep_landing(name: &'static str, world: World, args: &[&'static str]) {
+    sweep::run(&Scene { after: landed, ..Scene::new(name, world, args) });
+}
+
+#[test]
+fn init() {
+    let scene = Scene::new("init", still(), &["init"]);
+    sweep::run(&scene);
+}
+
+#[test]
+fn import() {
+    sweep::run(&Scene::new("import", ready(), &["import", "fix"]));
+}
+
+#[test]
+fn import_into_a_branch() {
+    sweep::run(&Scene::new("import --into", ready(), &["import", "fix", "--into", "coord"]));
+}
+
+#[test]
+fn candidate_create() {
+    sweep::run(&Scene::new("candidate create", ready(), &["candidate", "create", "fix"]));
+}
+
+#[test]
+fn candidate_admit() {
+    let world = with(ready(), &[&["candidate", "create", "fix"]]);
+    let args = ["candidate", "admit", "fix", "--gate", "grep -q one a.txt"];
+    sweep::run(&Scene::new("candidate admit", world, &args));
+}
+
+#[test]
+fn candidate_integrate() {
+    let admit = ["candidate", "admit", "fix", "--gate", "true"];
+    let world = with(ready(), &[&["candidate", "create", "fix"], &admit]);
+    sweep_landing("candidate integrate", world, &["candidate", "integrate", "fix"]);
+}
+
+#[test]
+fn land_without_a_gate() {
+    sweep_landing("land", ready(), &["land", "fix"]);
+}
+
+#[test]
+fn land_with_a_gate() {
+    sweep_landing("land --gate", ready(), &["land", "fix", "--gate", "grep -q one a.txt"]);
+}
+
+#[test]
+fn land_on_a_trunk_that_is_checked_out() {
+    sweep_landing("land, trunk checked out", checked_out(), &["land", "fix"]);
+}
+
+#[test]
+fn land_in_a_bare_repository() {
+    sweep_landing("land, bare", bare(), &["land", "fix"]);
+}
+
+#[test]
+fn land_a_branch_of_the_person() {
+    let world = still();
+    world.git(["switch", "--quiet", "--create", "topic"]);
+    world.write("topic.txt", "topic\n");
+    world.commit("topic");
+    world.git(["switch", "--quiet", "main"]);
+    world.write("main.txt", "main\n");
+    world.commit("main goes on");
+    sweep::run(&Scene::new("land of a branch", world, &["land", "topic"]));
+}
+
+/// What a dispatch promises: one worker, its base, its work, its worktree. Its id is drawn anew each time.
+fn dispatched(world: &World) -> State {
+    let mut state = state::person(world);
+    let status = world.skein(&["status", "--json"]).ok().json();
+    for row in status["result"]["workers"].as_array().unwrap() {
+        let handle = row["handle"].as_str().unwrap();
+        for key in ["outcome", "liveness", "base", "onto", "commits", "files", "task"] {
+            state.insert(format!("worker {handle} {key}"), row[key].to_string());
+        }
+        let tree = world.rev(&format!("{}^{{tree}}", row["head"].as_str().unwrap()));
+        state.insert(format!("worker {handle} tree"), tree);
+    }
+    for folder in world.below("repo.skein") {
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        state.insert(format!("folder {name}"), fs::read_to_string(folder.join("a.txt")).unwrap());
+    }
+    let worktrees = world.git(["worktree", "list", "--porcelain"]);
+    state.insert("worktrees".into(), worktrees.matches("worktree ").count().to_string());
+    let local = world.git(["for-each-ref", "--format=%(refname)", "refs/skein-local"]);
+    state.insert("local refs".into(), local.lines().count().to_string());
+    state
+}
+
+/// Whether the strike came before the supervisor had taken over. If it had, the worker does its work.
+fn not_taken_over(world: &World) -> bool {
+    let status = world.skein(&["status", "--json"]).ok().json();
+    let Some(worker) = status["result"]["workers"].as_array().unwrap().first().cloned() else { return true };
+    world.skein(&["wait", "--timeout", "30s", worker["handle"].as_str().unwrap()]);
+    world.field("fix", "outcome") == "active"
+}
+
+#[test]
+fn dispatch() {
+    let args = ["dispatch", "--wait", "--name", "fix", "fix it", "--", "sh", "-c", WORK];
+    let scene = Scene::new("dispatch --wait", still(), &args);
+    sweep::run(&Scene { state: dispatched, again: not_taken_over, ..scene });
+}
+
+/// A worker in the middle of its work: it has committed once, and has more in its tree.
+fn running(world: &World) {
+    let script = format!("{WORK}; echo more > more.txt; while [ -e .git ]; do sleep 0.1; done");
+    world.skein(&["dispatch", "--name", "fix", "fix it", "--", "sh", "-c", &script]).ok();
+    let more = world.root().join("repo.skein/fix/more.txt");
+    for _ in 0..1000 {
+        if more.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the worker does not work");
+}
+
+fn stopped(world: &World) -> State {
+    let mut state = dispatched(world);
+    let snapshot = world.field("fix", "snapshot");
+    let more = world.git(["show", &format!("{}:more.txt", snapshot.as_str().unwrap())]);
+    state.insert("snapshot".into(), more);
+    state
+}
+
+#[test]
+fn stop() {
+    let scene = Scene::new("stop", still(), &["stop", "fix"]);
+    sweep::run(&Scene { before: running, state: stopped, ..scene });
+}

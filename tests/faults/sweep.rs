@@ -1,0 +1,259 @@
+//! The sweep: a verb is struck at every crossing of a site, the repository is looked at, cleaned by git as
+//! hard as git can, and the same verb is run again. It must end where an undisturbed run ends.
+
+use crate::faults::state;
+use crate::faults::state::State;
+use crate::support::Ran;
+use crate::support::World;
+use crate::support::ran;
+use git2::Oid;
+use git2::Repository;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+/// Cases at a time.
+const THREADS: u64 = 2;
+
+/// Past this many crossings a sweep is running away.
+const MOST: u64 = 2000;
+
+/// One verb on one prepared repository.
+pub struct Scene {
+    pub name: &'static str,
+    /// Prepared once, copied for each case.
+    pub world: World,
+    /// Done to each copy before the verb.
+    pub before: fn(&World),
+    pub args: Vec<&'static str>,
+    /// What must be the same in the end.
+    pub state: fn(&World) -> State,
+    /// After a strike: whether the verb is to be run again.
+    pub again: fn(&World) -> bool,
+    /// What else must hold in the end.
+    pub after: fn(&World),
+}
+
+impl Scene {
+    pub fn new(name: &'static str, world: World, args: &[&'static str]) -> Scene {
+        let args = args.to_vec();
+        let (before, after): (fn(&World), fn(&World)) = (|_| {}, |_| {});
+        Scene { name, world, before, args, state: state::of, again: |_| true, after }
+    }
+}
+
+/// What is done at the k-th crossing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    pub site: &'static str,
+    pub action: &'static str,
+    /// Every how many crossings.
+    pub stride: u64,
+    /// From the k-th crossing on, not only there.
+    pub lasting: bool,
+}
+
+/// Every crossing of every site is killed, every call fails once with EIO; of the other errors some.
+pub const PLANS: &[Plan] = &[
+    Plan { site: "point", action: "kill", stride: 1, lasting: false },
+    Plan { site: "git", action: "kill", stride: 1, lasting: false },
+    Plan { site: "file", action: "kill", stride: 1, lasting: false },
+    Plan { site: "git", action: "EIO", stride: 1, lasting: false },
+    Plan { site: "file", action: "EIO", stride: 1, lasting: false },
+    Plan { site: "git", action: "EACCES", stride: 5, lasting: false },
+    Plan { site: "file", action: "EACCES", stride: 7, lasting: false },
+    Plan { site: "file", action: "ENOSPC", stride: 5, lasting: false },
+    Plan { site: "file", action: "ENOSPC", stride: 7, lasting: true },
+];
+
+/// How the undisturbed verb ends.
+struct Reference {
+    state: State,
+    /// Refs before it.
+    before: BTreeMap<String, Oid>,
+    /// Branches after it.
+    moved: BTreeMap<String, Oid>,
+}
+
+/// Runs all plans on `scene`, or those that `SKEIN_SWEEP=<site>[:<action>]` names, and prints how often each site was struck.
+pub fn run(scene: &Scene) {
+    let reference = reference(scene);
+    let mut line = format!("faults: {:<28}", scene.name);
+    let mut failures = Vec::new();
+    let only = std::env::var("SKEIN_SWEEP").unwrap_or_default();
+    for plan in PLANS.iter().filter(|p| format!("{}:{}", p.site, p.action).starts_with(&only)) {
+        let (struck, failed) = all(scene, &reference, *plan);
+        let lasting = if plan.lasting { "+" } else { "" };
+        let skipped = if plan.stride > 1 { format!(" (1 of {})", plan.stride) } else { String::new() };
+        line += &format!("  {} {}{lasting} {struck}{skipped}", plan.site, plan.action);
+        failures.extend(failed);
+        if struck == 0 && plan.stride == 1 {
+            failures.push(format!("{} {}: nothing was struck", plan.site, plan.action));
+        }
+    }
+    // Past the capture of the test harness: the table belongs into the log of a run.
+    writeln!(std::io::stdout().lock(), "{line}").unwrap();
+    let shown: Vec<&str> = failures.iter().take(12).map(String::as_str).collect();
+    assert!(failures.is_empty(), "{}: {} cases fail\n{}", scene.name, failures.len(), shown.join("\n"));
+}
+
+fn reference(scene: &Scene) -> Reference {
+    let world = scene.world.copy();
+    (scene.before)(&world);
+    let before = state::refs(&Repository::open(&world.repo).unwrap());
+    world.skein(&scene.args).ok();
+    (scene.after)(&world);
+    world.check();
+    let moved = state::refs(&Repository::open(&world.repo).unwrap());
+    Reference { state: (scene.state)(&world), before, moved }
+}
+
+fn all(scene: &Scene, reference: &Reference, plan: Plan) -> (u64, Vec<String>) {
+    let (next, struck) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let k = 1 + next.fetch_add(plan.stride, Ordering::SeqCst);
+                    assert!(k < MOST, "{}: no end of {}", scene.name, plan.site);
+                    let case = catch_unwind(AssertUnwindSafe(|| case(scene, reference, plan, k)));
+                    match case {
+                        Ok(false) => return,
+                        Ok(true) => drop(struck.fetch_add(1, Ordering::SeqCst)),
+                        Err(panic) => {
+                            struck.fetch_add(1, Ordering::SeqCst);
+                            let words = words(&*panic);
+                            let name = format!("{}:{k}:{}", plan.site, plan.action);
+                            failures.lock().unwrap().push(format!("- {name} {words}"));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    (struck.into_inner(), failures.into_inner().unwrap())
+}
+
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+}
+
+/// One strike. False when the verb ended before it came to the k-th crossing.
+fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
+    let world = scene.world.copy();
+    (scene.before)(&world);
+    let person = state::person(&world);
+    let (ran, mark) = strike(&world, &scene.args, plan, k);
+    let Some(mark) = mark else {
+        assert_eq!(ran.code, 0, "not struck, but {ran:?}");
+        return false;
+    };
+    let at = format!("at {mark:?}");
+    assert!(!ran.err.contains("panicked"), "{at}: {}", ran.err);
+    if plan.action != "kill" && ran.code != 0 {
+        let told = ran.err.contains("refused: ") || ran.err.contains("fault: ");
+        assert!(told, "{at}: exit {} without a word: {ran:?}", ran.code);
+    }
+    still_there(&world, reference, &person, &at);
+    if ran.code == 0 {
+        stands(scene, &world, reference, &at);
+    }
+    if plan.action == "kill" {
+        clean(&world, k);
+    }
+    if (scene.again)(&world) {
+        let again = world.skein(&scene.args);
+        assert_eq!(again.code, 0, "{at}: the same again\n{}{}", again.out, again.err);
+        assert!(!again.err.contains("panicked"), "{at}: {}", again.err);
+    }
+    same(scene, &world, reference, &at);
+    (scene.after)(&world);
+    world.check();
+    true
+}
+
+/// Runs the verb with a fault, and tells where it struck, if it did.
+pub fn strike(world: &World, args: &[&str], plan: Plan, k: u64) -> (Ran, Option<String>) {
+    let mark = world.root().join("mark");
+    let lasting = if plan.lasting { "+" } else { "" };
+    let mut command = world.command(args);
+    command.env("SKEIN_FAULT", format!("{}:{k}{lasting}:{}", plan.site, plan.action));
+    command.env("SKEIN_FAULT_MARK", &mark);
+    let ran = ran(command.output().unwrap());
+    let struck = std::fs::read_to_string(&mark).ok();
+    let _ = std::fs::remove_file(&mark);
+    (ran, struck)
+}
+
+/// What git itself may do to a repository at any time, as hard as it can.
+pub fn clean(world: &World, k: u64) {
+    world.git(["reflog", "expire", "--expire=now", "--all"]);
+    world.git(["worktree", "prune", "--expire=now"]);
+    // Everything unreachable goes either way; only every third time everything is packed as well.
+    if k % 3 == 0 {
+        world.git(["gc", "--quiet", "--prune=now"]);
+    } else {
+        world.git(["prune", "--expire=now"]);
+    }
+}
+
+fn same(scene: &Scene, world: &World, reference: &Reference, at: &str) {
+    if let Some(difference) = state::differ(&reference.state, &(scene.state)(world)) {
+        panic!("{at}: not as undisturbed: {difference}");
+    }
+}
+
+/// What was told as done is done: all but the receipt and the keep-refs, which the next verb looks after.
+fn stands(scene: &Scene, world: &World, reference: &Reference, at: &str) {
+    let ours = |key: &str| {
+        key.contains("refs/skein")
+            || key.contains("refs/notes")
+            || key == "worktrees"
+            || key.starts_with("left ")
+    };
+    let mut found = (scene.state)(world);
+    let mut want = reference.state.clone();
+    found.retain(|key, _| !ours(key));
+    want.retain(|key, _| !ours(key));
+    if let Some(difference) = state::differ(&want, &found) {
+        panic!("{at}: success was told, but: {difference}");
+    }
+}
+
+/// Right after the strike: what was reachable still is, branches are old or new, and nothing of the
+/// person's is changed but for a checkout on its way from the one to the other.
+fn still_there(world: &World, reference: &Reference, person: &State, at: &str) {
+    let repo = Repository::open(&world.repo).unwrap();
+    let now = state::refs(&repo);
+    let held = |oid: Oid| now.values().any(|tip| *tip == oid || repo.graph_descendant_of(*tip, oid).unwrap());
+    for (name, oid) in &reference.before {
+        if name.starts_with("refs/skein-local/candidate/") {
+            // The candidate was to become the trunk; its record goes when it has.
+            let candidate = repo.find_commit(*oid).unwrap().parent_id(0).unwrap();
+            assert!(held(candidate), "{at}: the candidate of {name} is gone");
+            continue;
+        }
+        assert!(held(*oid), "{at}: {name} was at {oid}, which nothing reaches now");
+        if name.starts_with("refs/heads/") {
+            let found = now.get(name).copied();
+            let fine = [Some(*oid), reference.moved.get(name).copied()].contains(&found);
+            assert!(fine, "{at}: {name} is at {found:?}");
+        }
+    }
+    let trunk = now.get("refs/heads/main").map(Oid::to_string);
+    let after = state::person(world);
+    let both = |key: &str| (person.get(key), reference.state.get(key), after.get(key));
+    let keys = person.keys().chain(after.keys());
+    for key in keys.filter(|key| !matches!(key.as_str(), "status")) {
+        let (old, new, found) = both(key);
+        // A new branch begins at the trunk.
+        let begun = old.is_none() && key.starts_with("ref refs/heads/") && found == trunk.as_ref();
+        assert!(found == old || found == new || begun, "{at}: {key} is neither old nor new: {found:?}");
+    }
+}
