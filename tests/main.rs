@@ -13,6 +13,7 @@ mod citizen;
 mod demo;
 mod faults;
 mod golden;
+mod landed;
 mod races;
 mod readme;
 mod refusals;

@@ -143,6 +143,7 @@ fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
             if !ended {
                 return Err(still_running(session, worker));
             }
+            crate::fault::point("stop: supervisor gone");
             // A supervisor that was asked before it could listen has gone without a word.
             let view = session.view()?;
             match view.workers.iter().find(|w| w.id == id && w.record.outcome == Outcome::Active) {

@@ -4,7 +4,6 @@ use crate::support::Ran;
 use crate::support::World;
 use crate::support::ran;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
 use std::time::Duration;
@@ -95,17 +94,6 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(started.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// The text of a file that another process writes, once it is there and whole.
-#[track_caller]
-pub fn read_soon(path: &Path) -> String {
-    let mut text = String::new();
-    until(&path.display().to_string(), || {
-        text = std::fs::read_to_string(path).unwrap_or_default();
-        text.ends_with('\n')
-    });
-    text.trim_end().to_owned()
 }
 
 /// Numbers that look random. `SKEIN_TEST_SEED` repeats a run.

@@ -7,15 +7,16 @@ mod story;
 mod takeback;
 mod tricks;
 mod trunkin;
+mod world;
 
 use crate::domain::Unknown;
 use crate::domain::Verdict;
 use crate::verbs::proof::base_of;
 use story::Story;
 use story::Truth;
-use story::World;
 use story::doc;
-use story::told;
+use world::World;
+use world::told;
 
 /// One history: `B..S` is asked against `T`.
 pub struct Case {
@@ -49,9 +50,9 @@ fn never_a_false_landed() {
     assert!(cases.len() >= 48, "{}", cases.len());
     for case in &cases {
         for format in ["sha1", "sha256"] {
-            let world = Story::tell(case.tell, format);
+            let world = World::tell(case.tell, format);
             let answer = world.ask();
-            if story::is_false_landed(&answer.verdict, case.truth) {
+            if world::is_false_landed(&answer.verdict, case.truth) {
                 false_landed += 1;
             }
             let (want, at) = case.want.split_once(" @").unwrap_or((case.want, ""));
@@ -75,7 +76,7 @@ fn never_a_false_landed() {
             }
         }
         if !case.git.is_empty() {
-            let world = Story::tell(case.tell, "sha1");
+            let world = World::tell(case.tell, "sha1");
             let says = if case.git == "merged" {
                 if world.merged() { "merged" } else { "" }.to_owned()
             } else {
@@ -113,7 +114,7 @@ fn every_proof_and_verdict_has_cases() {
 
 #[test]
 fn nothing_is_written() {
-    let world = Story::tell(
+    let world = World::tell(
         |s| {
             s.commit("B", &[], &[("a", &doc(&[]))]);
             s.commit("S", &["B"], &[("a", &doc(&[(3, "three")]))]);
@@ -129,7 +130,7 @@ fn nothing_is_written() {
 
 #[test]
 fn similar_pairs_are_named() {
-    let world = Story::tell(
+    let world = World::tell(
         |s| {
             s.commit("B", &[], &[("a", &doc(&[]))]);
             s.commit("S", &["B"], &[("a", &doc(&[(3, "    b()")]))]);
@@ -143,7 +144,7 @@ fn similar_pairs_are_named() {
 
 #[test]
 fn partial_lists_what_is_found_and_missing() {
-    let world = Story::tell(
+    let world = World::tell(
         |s| {
             s.commit("B", &[], &[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
             s.commit("f1", &["B"], &[("a", "2\n")]);
@@ -160,7 +161,7 @@ fn partial_lists_what_is_found_and_missing() {
 
 #[test]
 fn explain_tells_what_was_tried() {
-    let world = Story::tell(
+    let world = World::tell(
         |s| {
             s.commit("B", &[], &[("a", "1\n"), ("b", "1\n")]);
             s.commit("f1", &["B"], &[("a", "2\n")]);
@@ -177,7 +178,7 @@ fn explain_tells_what_was_tried() {
 
 #[test]
 fn a_plain_revision_has_a_base() {
-    let world = Story::tell(
+    let world = World::tell(
         |s| {
             s.commit("R", &[], &[("a", "1\n")]);
             s.commit("B", &["R"], &[("a", "2\n")]);

@@ -147,7 +147,7 @@ fn random_histories_are_never_falsely_landed() {
     for seed in 0..300 {
         let tale = tell(&repo, &mut Dice(seed));
         let answer = prove(&repo.objects, &tale.question).unwrap();
-        *counts.entry(story::told(&answer.verdict)).or_insert(0) += 1;
+        *counts.entry(super::world::told(&answer.verdict)).or_insert(0) += 1;
         let root = &tale.trunk[0];
         let tip = tale.trunk.last().unwrap();
         let net: Vec<usize> = (0..LINES).filter(|l| tale.fork[*l] != root[*l]).collect();

@@ -1,15 +1,7 @@
 //! Histories made by real git for the tests of the oracle. Each names its commits; the truth about them
-//! is stated by whoever tells the story, not computed.
+//! is stated by whoever tells the story, not computed. This file and the tables beside it know nothing of
+//! the crate: the tests of the built binary tell the same stories.
 
-use crate::domain::Oid;
-use crate::domain::Presence;
-use crate::domain::RawDigest;
-use crate::domain::Verdict;
-use crate::plumbing::Objects;
-use crate::verbs::proof::Answer;
-use crate::verbs::proof::Question;
-use crate::verbs::proof::Receipt;
-use crate::verbs::proof::prove;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -31,14 +23,14 @@ pub enum Truth {
 }
 
 /// A receipt in names: the landed pairs, old and new trunk, and the spans whose digests it claims.
-type Claim = (Vec<(String, String)>, [String; 2], [String; 2], [String; 2]);
+pub type Claim = (Vec<(String, String)>, [String; 2], [String; 2], [String; 2]);
 
 #[derive(Default)]
 pub struct Story {
     stream: Vec<u8>,
     names: Vec<String>,
     aliases: Vec<(String, usize)>,
-    claims: Vec<Claim>,
+    pub claims: Vec<Claim>,
     pub shallow: bool,
     /// A path whose blob at S is taken out of the store.
     pub lose: Option<&'static str>,
@@ -100,100 +92,22 @@ impl Story {
         self.claims.push((landed, pair(trunk), pair(raw), pair(delta)));
     }
 
-    /// Has git make it.
-    pub fn tell(tell: fn(&mut Story), format: &str) -> World {
+    /// Has git make it in `dir`, as a bare repository. Gives the commits by name.
+    pub fn tell(tell: fn(&mut Story), format: &str, dir: &Path) -> (Story, HashMap<String, String>) {
         let mut story = Story { wide: format == "sha256", ..Story::default() };
         tell(&mut story);
-        let dir = tempfile::tempdir().unwrap();
-        git(dir.path(), &["init", "-q", "--bare", "--object-format", format, "."], b"");
-        git(dir.path(), &["fast-import", "--quiet", "--export-marks=marks"], &story.stream);
-        let marks = std::fs::read_to_string(dir.path().join("marks")).unwrap();
+        git(dir, &["init", "-q", "--bare", "--object-format", format, "."], b"");
+        git(dir, &["fast-import", "--quiet", "--export-marks=marks"], &story.stream);
+        let marks = std::fs::read_to_string(dir.join("marks")).unwrap();
         let mut oids = HashMap::new();
         for line in marks.lines() {
             let (mark, oid) = line[1..].split_once(' ').unwrap();
-            let (mark, oid): (usize, Oid) = (mark.parse().unwrap(), oid.parse().unwrap());
-            oids.insert(story.names[mark - 1].clone(), oid);
-            oids.extend(story.aliases.iter().filter(|a| a.1 == mark).map(|a| (a.0.clone(), oid)));
+            let mark: usize = mark.parse().unwrap();
+            oids.insert(story.names[mark - 1].clone(), oid.to_owned());
+            oids.extend(story.aliases.iter().filter(|a| a.1 == mark).map(|a| (a.0.clone(), oid.to_owned())));
         }
-        let objects = Objects::open(&dir.path().join("objects"), format).unwrap();
-        if let Some(path) = story.lose {
-            let (_, oid) =
-                objects.entry_at(objects.tree_of(oids["S"]).unwrap(), path.into()).unwrap().unwrap();
-            std::fs::remove_file(loose(dir.path(), oid)).unwrap();
-        }
-        World { objects: Objects::open(&dir.path().join("objects"), format).unwrap(), dir, oids, story }
+        (story, oids)
     }
-}
-
-pub struct World {
-    pub objects: Objects,
-    pub dir: tempfile::TempDir,
-    pub oids: HashMap<String, Oid>,
-    story: Story,
-}
-
-impl World {
-    pub fn oid(&self, name: &str) -> Oid {
-        self.oids[name]
-    }
-
-    fn raw(&self, span: &[String; 2]) -> RawDigest {
-        let [from, to] = span.each_ref().map(|n| self.objects.tree_of(self.oids[n]).unwrap());
-        RawDigest::of(&self.objects.diff_trees(from, to).unwrap())
-    }
-
-    pub fn question(&self) -> Question {
-        let receipts = self
-            .story
-            .claims
-            .iter()
-            .map(|(landed, trunk, raw, delta)| Receipt {
-                landed: landed.iter().map(|(a, b)| (self.oids[a], self.oids[b])).collect(),
-                old: self.oids[&trunk[0]],
-                new: self.oids[&trunk[1]],
-                landed_raw: self.raw(raw),
-                delta_raw: self.raw(delta),
-            })
-            .collect();
-        let [base, tip, onto] = ["B", "S", "T"].map(|n| self.oids[n]);
-        Question { base, tip, onto, shallow: self.story.shallow, receipts }
-    }
-
-    pub fn ask(&self) -> Answer {
-        prove(&self.objects, &self.question()).unwrap()
-    }
-
-    /// The names of `oid`: two names may be the same commit.
-    pub fn is(&self, name: &str, oid: Oid) -> bool {
-        self.oids.get(name) == Some(&oid)
-    }
-
-    /// The signs of `git cherry T S B`, oldest first.
-    pub fn cherry(&self) -> String {
-        let out = git(self.dir.path(), &["cherry", "T", "S", "B"], b"");
-        String::from_utf8(out).unwrap().lines().map(|l| &l[..1]).collect()
-    }
-
-    /// Whether `git branch --merged T` lists S.
-    pub fn merged(&self) -> bool {
-        let out = git(self.dir.path(), &["branch", "--merged", "T", "--format=%(refname)"], b"");
-        String::from_utf8(out).unwrap().lines().any(|l| l == "refs/heads/S")
-    }
-}
-
-/// The verdict as the tables write it: word, then proof or reason.
-pub fn told(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Landed { proof, .. } => format!("{} {}", verdict.word(), proof.as_str()),
-        Verdict::Unknown { why, .. } => format!("unknown {}", why.as_str()),
-        _ => verdict.word().to_owned(),
-    }
-}
-
-/// Whether `verdict` permits what only `truth == In` may permit.
-pub fn is_false_landed(verdict: &Verdict, truth: Truth) -> bool {
-    matches!(verdict, Verdict::Landed { presence: Presence::Yes | Presence::Changed, .. })
-        && truth != Truth::In
 }
 
 /// Twenty lines, some replaced; a replacement of `-` takes the line out.
@@ -229,9 +143,4 @@ pub fn git(dir: &Path, args: &[&str], stdin: &[u8]) -> Vec<u8> {
     feeder.join().unwrap();
     assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
     out.stdout
-}
-
-fn loose(dir: &Path, oid: Oid) -> std::path::PathBuf {
-    let hex = oid.to_string();
-    dir.join("objects").join(&hex[..2]).join(&hex[2..])
 }

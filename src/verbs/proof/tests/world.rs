@@ -1,0 +1,105 @@
+//! A told story as the oracle sees it.
+
+use super::story::Story;
+use super::story::Truth;
+use super::story::git;
+use crate::domain::Oid;
+use crate::domain::Presence;
+use crate::domain::RawDigest;
+use crate::domain::Verdict;
+use crate::plumbing::Objects;
+use crate::verbs::proof::Answer;
+use crate::verbs::proof::Question;
+use crate::verbs::proof::Receipt;
+use crate::verbs::proof::prove;
+use std::collections::HashMap;
+use std::path::Path;
+
+pub struct World {
+    pub objects: Objects,
+    pub dir: tempfile::TempDir,
+    pub oids: HashMap<String, Oid>,
+    story: Story,
+}
+
+impl World {
+    pub fn tell(tell: fn(&mut Story), format: &str) -> World {
+        let dir = tempfile::tempdir().unwrap();
+        let (story, names) = Story::tell(tell, format, dir.path());
+        let oids: HashMap<String, Oid> = names.into_iter().map(|(n, o)| (n, o.parse().unwrap())).collect();
+        let objects = Objects::open(&dir.path().join("objects"), format).unwrap();
+        if let Some(path) = story.lose {
+            let (_, oid) =
+                objects.entry_at(objects.tree_of(oids["S"]).unwrap(), path.into()).unwrap().unwrap();
+            std::fs::remove_file(loose(dir.path(), oid)).unwrap();
+        }
+        World { objects: Objects::open(&dir.path().join("objects"), format).unwrap(), dir, oids, story }
+    }
+
+    pub fn oid(&self, name: &str) -> Oid {
+        self.oids[name]
+    }
+
+    fn raw(&self, span: &[String; 2]) -> RawDigest {
+        let [from, to] = span.each_ref().map(|n| self.objects.tree_of(self.oids[n]).unwrap());
+        RawDigest::of(&self.objects.diff_trees(from, to).unwrap())
+    }
+
+    pub fn question(&self) -> Question {
+        let receipts = self
+            .story
+            .claims
+            .iter()
+            .map(|(landed, trunk, raw, delta)| Receipt {
+                landed: landed.iter().map(|(a, b)| (self.oids[a], self.oids[b])).collect(),
+                old: self.oids[&trunk[0]],
+                new: self.oids[&trunk[1]],
+                landed_raw: self.raw(raw),
+                delta_raw: self.raw(delta),
+            })
+            .collect();
+        let [base, tip, onto] = ["B", "S", "T"].map(|n| self.oids[n]);
+        Question { base, tip, onto, shallow: self.story.shallow, receipts }
+    }
+
+    pub fn ask(&self) -> Answer {
+        prove(&self.objects, &self.question()).unwrap()
+    }
+
+    /// The names of `oid`: two names may be the same commit.
+    pub fn is(&self, name: &str, oid: Oid) -> bool {
+        self.oids.get(name) == Some(&oid)
+    }
+
+    /// The signs of `git cherry T S B`, oldest first.
+    pub fn cherry(&self) -> String {
+        let out = git(self.dir.path(), &["cherry", "T", "S", "B"], b"");
+        String::from_utf8(out).unwrap().lines().map(|l| &l[..1]).collect()
+    }
+
+    /// Whether `git branch --merged T` lists S.
+    pub fn merged(&self) -> bool {
+        let out = git(self.dir.path(), &["branch", "--merged", "T", "--format=%(refname)"], b"");
+        String::from_utf8(out).unwrap().lines().any(|l| l == "refs/heads/S")
+    }
+}
+
+/// The verdict as the tables write it: word, then proof or reason.
+pub fn told(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Landed { proof, .. } => format!("{} {}", verdict.word(), proof.as_str()),
+        Verdict::Unknown { why, .. } => format!("unknown {}", why.as_str()),
+        _ => verdict.word().to_owned(),
+    }
+}
+
+/// Whether `verdict` permits what only `truth == In` may permit.
+pub fn is_false_landed(verdict: &Verdict, truth: Truth) -> bool {
+    matches!(verdict, Verdict::Landed { presence: Presence::Yes | Presence::Changed, .. })
+        && truth != Truth::In
+}
+
+fn loose(dir: &Path, oid: Oid) -> std::path::PathBuf {
+    let hex = oid.to_string();
+    dir.join("objects").join(&hex[..2]).join(&hex[2..])
+}
