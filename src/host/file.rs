@@ -63,16 +63,28 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// replaced, not followed. After a failure `path` holds the old bytes or the new, never a mixture.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let dir = parent(path);
-    write_beside(path, dir, bytes).map_err(|e| failure("writing", path, e))?;
+    write_beside(path, dir, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
     sync_dir(dir)
 }
 
-fn write_beside(path: &Path, dir: &Path, bytes: &[u8]) -> io::Result<()> {
+/// The same for what only this machine needs, and only until its power goes: private, and nobody waits for
+/// the disk.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_beside(path, parent(path), bytes, 0o600, |_| Ok(())).map_err(|e| failure("writing", path, e))
+}
+
+fn write_beside(
+    path: &Path,
+    dir: &Path,
+    bytes: &[u8],
+    mode: u32,
+    sync: fn(&File) -> io::Result<()>,
+) -> io::Result<()> {
     fault::file()?;
     let mut temp = tempfile::Builder::new()
         .prefix(".skein-")
         .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o666))
+        .permissions(Permissions::from_mode(mode))
         .tempfile_in(dir)?;
     if let Ok(old) = fs::symlink_metadata(path)
         && old.is_file()
@@ -80,7 +92,7 @@ fn write_beside(path: &Path, dir: &Path, bytes: &[u8]) -> io::Result<()> {
         temp.as_file().set_permissions(old.permissions())?;
     }
     temp.write_all(bytes)?;
-    temp.as_file().sync_all()?;
+    sync(temp.as_file())?;
     fault::file()?;
     temp.persist(path).map_err(|e| e.error)?;
     Ok(())

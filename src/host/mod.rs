@@ -22,6 +22,7 @@ pub use clock::Clock;
 pub use env::Env;
 pub use file::failure;
 pub use file::make_dir;
+pub use file::put;
 pub use file::read_optional;
 pub use file::remove_tree;
 pub use file::replace;

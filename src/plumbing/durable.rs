@@ -14,7 +14,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// How many files are synced at the same time.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// Past this many files one `syncfs` is cheaper than an fsync each.
 const MANY: usize = 1000;
@@ -28,12 +28,12 @@ pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
     if loose.len() > MANY {
         return file_system(store.dir());
     }
-    let mut folders: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
-    if !folders.is_empty() {
-        folders.insert(store.dir());
+    let mut paths: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
+    if !paths.is_empty() {
+        paths.insert(store.dir());
     }
-    sync_all(&loose.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
-    sync_all(&folders.into_iter().collect::<Vec<_>>())
+    paths.extend(loose.iter().map(PathBuf::as_path));
+    sync_all(&paths.into_iter().collect::<Vec<_>>())
 }
 
 /// One journal commit of the file system serves all that wait for it at that moment, so they wait together.
@@ -71,7 +71,8 @@ pub(super) fn ref_folders<'n>(common: &Path, names: impl IntoIterator<Item = &'n
         }
     }
     // A ref may have been deleted or packed away meanwhile, and its folder with it.
-    folders.iter().rev().filter(|f| f.exists()).try_for_each(|f| sync(f))
+    let there: Vec<&Path> = folders.iter().map(PathBuf::as_path).filter(|f| f.exists()).collect();
+    sync_all(&there)
 }
 
 /// Syncs the whole file system that holds `path`.

@@ -21,7 +21,6 @@ use crate::state::WorkerRecord;
 use crate::state::birth;
 use crate::state::head_ref;
 use crate::state::lock_reason;
-use crate::state::next_record;
 use crate::verbs::init;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
@@ -189,9 +188,10 @@ fn make(
     drop(naming);
     crate::fault::point("dispatch: worker recorded");
     let admin = stand(session, id, base, &path)?;
-    let record = mark_ready(session, record)?;
     let job = Job::new(request, id, &admin.path);
-    crate::host::replace(&session.local.worker(id).join("outside.json"), &outside.to_bytes()?)?;
+    crate::host::put(&session.local.worker(id).join("outside.json"), &outside.to_bytes()?)?;
+    // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
+    // a trace of work of its own is made anew.
     supervise::start(session, &job)?;
     drop(making);
     Ok((record, admin))
@@ -236,7 +236,7 @@ fn stand(session: &Session<'_>, id: WorkerId, base: Oid, path: &Path) -> Result<
     if let Some(parent) = path.parent() {
         crate::host::make_dir(parent)?;
     }
-    crate::host::replace(&session.local.place(id), path.as_os_str().as_bytes())?;
+    crate::host::put(&session.local.place(id), path.as_os_str().as_bytes())?;
     let admin = {
         let _making = session.lock_worktrees()?;
         session.repo.register_worktree(path, base, &lock_reason(id))?
@@ -250,18 +250,4 @@ fn stand(session: &Session<'_>, id: WorkerId, base: Oid, path: &Path) -> Result<
     std::fs::copy(admin.dir.join("index"), session.local.birth_index(id))
         .map_err(|e| crate::host::failure("noting the index of", &admin.path, e))?;
     Ok(admin)
-}
-
-/// From here on the worktree may be used: its tip is known.
-fn mark_ready(session: &Session<'_>, record: WorkerRecord) -> Result<WorkerRecord> {
-    let view = session.view()?;
-    let worker = view.worker(&record.worker.to_string())?;
-    let record = WorkerRecord { tip: Some(record.base), ..record };
-    let edit = next_record(&session.repo, worker, &record, record.created)?;
-    match Draft::new(&session.repo).put(edit).publish()? {
-        Moved::Done => Ok(record),
-        Moved::Lost(_) => {
-            Err(crate::domain::Failure::fault("recording the worker", "its record moved meanwhile"))
-        }
-    }
 }

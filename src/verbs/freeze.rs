@@ -120,8 +120,8 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
         return Ok(frozen);
     }
     let brought = session.repo.objects.brought(frozen.delta.base, frozen.delta.tip)?;
-    session.repo.make_durable(&brought)?;
-    crate::fault::point("freeze: delta objects durable");
+    // The worker's git wrote them; they become durable with the record that names them.
+    session.repo.objects.count_as_written(brought);
     let pending = Some(freeze(&session.repo, worker, &frozen.delta)?);
     Ok(Frozen { pending, ..frozen })
 }

@@ -68,7 +68,8 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
         checkout::refuse_overlap(session, admin, &changes)?;
     }
     let mut refs = session.repo.ref_session()?;
-    journal(held, &mut refs, first, candidate.op, candidate.at, LaneEntry::Intent(landing.clone()))?;
+    // The receipt's objects become durable together with the intent; no ref names them before the landing.
+    let receipt = intend(held, &mut refs, first, candidate)?;
     crate::fault::point("landing: intent durable");
     // Until the branch has moved nobody else's git may write that index, or it would commit the landing.
     let index = match &admin {
@@ -94,8 +95,8 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     // The landing is a fact: a lock that cannot be removed now is removed by the next verb.
     let freed = index.map_or(Ok(()), HeldIndex::free);
     acknowledge(session, landing)?;
-    if freed.is_ok() {
-        receipt(held, &mut refs, candidate.op, candidate.at, landing);
+    if freed.is_ok() && hand_out(held, &mut refs, &receipt, candidate).is_err() {
+        held.session.tell("the landing stands; its receipt is written by the next verb");
     }
     Ok(())
 }
@@ -178,11 +179,23 @@ pub fn holds(session: &Session<'_>, landing: &Landing, now: Option<Oid>) -> Resu
     }
 }
 
-/// Receipt and notes. The landing is a fact already: if this fails, the next verb writes them.
-fn receipt(held: &Landings<'_>, refs: &mut RefSession<'_>, op: OpId, at: i64, landing: &Landing) {
-    if write_receipt(held, refs, op, at, landing).is_err() {
-        held.session.tell("the landing stands; its receipt is written by the next verb");
+/// Moves notes and lane to the receipt that was made beforehand, or makes it again: the notes may have
+/// moved, and what nothing names may have been pruned.
+fn hand_out(
+    held: &Landings<'_>,
+    refs: &mut RefSession<'_>,
+    receipt: &Receipt,
+    candidate: &CandidateRecord,
+) -> Result<()> {
+    let objects = &held.session.repo.objects;
+    if receipt.objects.iter().all(|oid| objects.exists(*oid)) {
+        if refs.apply(&receipt.edits)? == Moved::Done {
+            crate::fault::point("landing: receipt written");
+            return Ok(());
+        }
+        refs.renew()?;
     }
+    write_receipt(held, refs, candidate.op, candidate.at, &candidate.landing)
 }
 
 /// Adds the note and appends the landing to the lane, in one transaction; the notes ref may be contended by
@@ -198,20 +211,29 @@ pub fn write_receipt(
 ) -> Result<()> {
     let repo = &held.session.repo;
     for _ in 0..50 {
-        let lane = tip(repo, held.clone)?;
-        let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
-        let mut draft = Draft::new(repo);
-        if let Some(edit) = note(held.session, op, at, landing)? {
-            draft = draft.put(edit);
-        }
-        let landed = append(repo, held.clone, lane, &record, None, &[landing.new])?;
-        if draft.put(landed).publish_lazily_in(refs)? == Moved::Done {
+        let edits = receipt_edits(held, tip(repo, held.clone)?, op, at, landing)?;
+        let draft = edits.into_iter().fold(Draft::new(repo), Draft::put);
+        if draft.publish_lazily_in(refs)? == Moved::Done {
             crate::fault::point("landing: receipt written");
             return Ok(());
         }
         refs.renew()?;
     }
     Err(Failure::fault("writing the receipt", "the notes kept moving"))
+}
+
+/// The ref moves that say that it landed, on the lane at `lane`.
+fn receipt_edits(
+    held: &Landings<'_>,
+    lane: Option<Oid>,
+    op: OpId,
+    at: i64,
+    landing: &Landing,
+) -> Result<Vec<Edit>> {
+    let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
+    let note = note(held.session, op, at, landing)?;
+    let landed = append(&held.session.repo, held.clone, lane, &record, None, &[landing.new])?;
+    Ok(note.into_iter().chain([landed]).collect())
 }
 
 fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<Option<Edit>> {
@@ -248,33 +270,41 @@ fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<O
 
 /// Closes an intent that moved nothing.
 pub fn abandon(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
-    let mut refs = held.session.repo.ref_session()?;
-    journal(
-        held,
-        &mut refs,
-        None,
-        op,
-        held.session.clock.now_secs(),
-        LaneEntry::Abandoned { why: why.to_owned() },
-    )
+    let repo = &held.session.repo;
+    let entry = LaneEntry::Abandoned { why: why.to_owned() };
+    let record = LaneRecord { v: VERSION, op, at: held.session.clock.now_secs(), entry };
+    let edit = append(repo, held.clone, tip(repo, held.clone)?, &record, None, &[])?;
+    publish(held, Draft::new(repo).put(edit), &mut repo.ref_session()?)
 }
 
-fn journal(
+/// A receipt whose objects are there and whose refs have not moved.
+struct Receipt {
+    edits: Vec<Edit>,
+    objects: Vec<Oid>,
+}
+
+/// Journals that the branch is about to move, and makes the receipt for when it has.
+fn intend(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
     first: Option<Edit>,
-    op: OpId,
-    at: i64,
-    entry: LaneEntry,
-) -> Result<()> {
+    candidate: &CandidateRecord,
+) -> Result<Receipt> {
     let repo = &held.session.repo;
-    let keeps: Vec<Oid> = match &entry {
-        LaneEntry::Intent(l) => [l.new].into_iter().chain(l.delta.as_ref().map(|d| d.tip)).collect(),
-        _ => Vec::new(),
-    };
-    let lane = tip(repo, held.clone)?;
-    let edit = append(repo, held.clone, lane, &LaneRecord { v: VERSION, op, at, entry }, None, &keeps)?;
-    let draft = first.into_iter().fold(Draft::new(repo), Draft::put).put(edit);
+    let CandidateRecord { op, at, landing, .. } = candidate;
+    let keeps: Vec<Oid> = [landing.new].into_iter().chain(landing.delta.as_ref().map(|d| d.tip)).collect();
+    let entry = LaneEntry::Intent(landing.clone());
+    let record = LaneRecord { v: VERSION, op: *op, at: *at, entry };
+    let intent = append(repo, held.clone, tip(repo, held.clone)?, &record, None, &keeps)?;
+    let before = repo.objects.written_so_far();
+    let edits = receipt_edits(held, intent.new, *op, *at, landing)?;
+    let objects = repo.objects.written_since(before);
+    let draft = first.into_iter().fold(Draft::new(repo), Draft::put).put(intent);
+    publish(held, draft, refs)?;
+    Ok(Receipt { edits, objects })
+}
+
+fn publish(held: &Landings<'_>, draft: Draft<'_>, refs: &mut RefSession<'_>) -> Result<()> {
     match draft.publish_in(refs)? {
         Moved::Done => Ok(()),
         Moved::Lost(_) => {

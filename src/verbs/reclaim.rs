@@ -16,6 +16,7 @@ use crate::state::lock_reason;
 use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::session::Session;
+use crate::verbs::snapshot;
 use crate::verbs::supervise;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
@@ -47,12 +48,26 @@ pub fn one(session: &Session<'_>, worker: &Worker, end: &End) -> Result<bool> {
     let [Some(_making), Some(_alive)] = [Lock::try_acquire(&locks[0])?, Lock::try_acquire(&locks[1])?] else {
         return Ok(false);
     };
-    if worker.record.tip.is_some() && supervise::took_over(session, worker.id) {
+    if supervise::took_over(session, worker.id) || holds_work(session, worker)? {
         cut_short(session, worker, end)?;
     } else {
         never_ran(session, worker)?;
     }
     Ok(true)
+}
+
+/// Whether the worktree holds anything that its checkout did not make. That a supervisor took over is noted
+/// in a file that a power cut may lose; what it has done must not go with it.
+fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
+    let Some(admin) = custody::standing(session, worker.id)? else { return Ok(false) };
+    let repo = &session.repo;
+    let base = worker.record.base;
+    if repo.head_of(&admin)?.is_some_and(|head| head != base) || worker.wip.is_some() {
+        return Ok(true);
+    }
+    let captured = snapshot::capture(session, worker.id, &admin)?.tree(repo.objects.tree_of(base)?)?;
+    // A checkout that was cut short lacks files; it never has other ones.
+    Ok(captured.changes.iter().any(|c| c.new.is_some()) || !captured.skipped.is_empty())
 }
 
 /// No agent ever ran there, so there is nothing to keep.

@@ -54,7 +54,8 @@ pub fn capture<'r>(session: &'r Session<'_>, id: WorkerId, admin: &Admin) -> Res
     let shared = session.repo.dirs.common.join("info/exclude");
     let excludes = Excludes { files: person.into_iter().chain([shared]).collect() };
     let birth = session.local.birth_index(id);
-    let birth = if birth.is_file() { Birth::read(&birth, &session.repo.objects)? } else { Birth::none() };
+    // It only spares reading: a damaged one is as good as none.
+    let birth = Birth::read(&birth, &session.repo.objects).unwrap_or_else(|_| Birth::none());
     Ok(Capture::new(&session.repo.objects, admin.path.clone(), birth, excludes, Limits::default()))
 }
 
@@ -102,7 +103,7 @@ pub fn take(
         moved = true;
     }
     if kept.head != Some(head) {
-        repo.make_durable(&repo.objects.brought(base, head)?)?;
+        repo.objects.count_as_written(repo.objects.brought(base, head)?);
         draft = draft.put(Edit { name: head_ref(id)?, old: kept.head, new: Some(head) });
         seen.kept.head = Some(head);
         moved = true;

@@ -97,8 +97,8 @@ pub fn done_pattern(limits: &Limits) -> Result<Option<regex::bytes::Regex>> {
 pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     let id = job.worker;
     let spec = serde_json::to_vec(job).map_err(|e| Failure::fault("noting the job", e))?;
-    crate::host::replace(&session.local.spec(id), &spec)?;
-    crate::host::replace(&session.local.brief(id), job.brief.as_bytes())?;
+    crate::host::put(&session.local.spec(id), &spec)?;
+    crate::host::put(&session.local.brief(id), job.brief.as_bytes())?;
     let argv = [session.env.exe().as_os_str().to_owned(), SUPERVISE.into(), id.to_string().into()];
     let env = session.env.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let common = &session.repo.dirs.common;
@@ -140,7 +140,7 @@ pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
     let job: Job = serde_json::from_slice(&spec).map_err(|e| Failure::fault("reading the job", e))?;
     let _alive = Lock::try_acquire(&session.local.alive(id))?
         .ok_or_else(|| Failure::fault("supervising", "another supervisor has this worker"))?;
-    crate::host::replace(&session.local.pid(id), format!("{}\n", std::process::id()).as_bytes())?;
+    crate::host::put(&session.local.pid(id), format!("{}\n", std::process::id()).as_bytes())?;
     crate::fault::point("supervise: taken over");
     let admin = custody::standing(session, id)?
         .ok_or_else(|| Failure::fault("supervising", "the worktree is not there"))?;
