@@ -4,12 +4,12 @@
 //!
 //! | room | owns |
 //! |---|---|
-//! | [`surfaces`] | the command line, rendering, exit codes |
-//! | [`verbs`] | one file per verb: gather, decide, apply, return an outcome |
-//! | [`state`] | ref names, records, the view, drafts, the lane |
-//! | [`host`] | clock, files, child processes, environment |
-//! | [`plumbing`] | everything that touches git |
-//! | [`domain`] | words and decisions, pure |
+//! | `surfaces` | the command line, rendering, exit codes |
+//! | `verbs` | one file per verb: gather, decide, apply, return an outcome |
+//! | `state` | ref names, records, the view, drafts, the lane |
+//! | `host` | clock, files, child processes, environment |
+//! | `plumbing` | everything that touches git |
+//! | `domain` | words and decisions, pure |
 //!
 //! `fault` stands outside the rooms: it is empty unless the crate is built for its tests.
 

@@ -111,7 +111,7 @@ pub enum Cause {
     Done {
         line: Vec<u8>,
     },
-    /// By [`Control::stop`], or by a SIGTERM to this process.
+    /// By its [`Control`], or by a SIGTERM to this process.
     Stopped,
 }
 
