@@ -663,6 +663,14 @@ fn a_worker_that_still_runs() {
     let world = World::new();
     let script = "echo 1 >new; git add new; git commit -qm new; sleep 60";
     world.skein(&["dispatch", "--name", "w", "T", "--", "sh", "-c", script]).ok();
+    // It has to have something to land when it is stopped.
+    let tree = world.worktree("w").to_str().unwrap().to_owned();
+    let base = world.head();
+    let began = std::time::Instant::now();
+    while world.git(["-C", &tree, "rev-parse", "HEAD"]) == base {
+        assert!(began.elapsed().as_secs() < 60, "it never committed");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     let limited = world.skein(&["wait", "w", "--timeout", "0"]).refused("timed-out", 75);
     assert!(limited.err.contains("  w\n"), "{}", limited.err);
     for args in

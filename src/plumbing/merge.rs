@@ -1,13 +1,11 @@
 //! Three-way merges of trees, in process. Attributes and merge drivers are neutral: nothing that a
 //! repository or a worker configures changes a result. The caches are made once and reused.
 
-use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::objects::id;
 use crate::plumbing::objects::oid_of;
-use crate::plumbing::tree::into_gix;
 use bstr::BString;
 use gix::merge::plumbing as gix_merge;
 
@@ -72,8 +70,8 @@ impl<'a> Merger<'a> {
         if base == ours {
             return Ok(Merged::Clean(theirs));
         }
-        let failed = |e: gix::Error| Failure::fault(format!("merging trees {base}, {ours}, {theirs}"), e);
         let objects = self.objects;
+        let failed = |e: gix::Error| objects.carried(&format!("merging trees {base}, {ours}, {theirs}"), e);
         let mut outcome = gix_merge::tree(
             &id(base),
             &id(ours),
@@ -84,7 +82,7 @@ impl<'a> Merger<'a> {
                 other: Some("worker".into()),
             },
             &objects.odb,
-            |bytes| objects.write_blob(bytes).map(id).map_err(into_gix),
+            |bytes| objects.write_blob(bytes).map(id).map_err(|failure| objects.carry(failure)),
             &mut gix::diff::tree::State::default(),
             &mut self.diff,
             &mut self.blobs,

@@ -86,6 +86,8 @@ pub struct Objects {
     pub(super) hash: gix::hash::Kind,
     dir: PathBuf,
     written: RefCell<Vec<Oid>>,
+    /// Our failure on its way through a callback of gix, which knows only its own.
+    carried: RefCell<Option<Failure>>,
 }
 
 impl Objects {
@@ -101,6 +103,7 @@ impl Objects {
             hash,
             dir: dir.to_owned(),
             written: RefCell::default(),
+            carried: RefCell::default(),
         })
     }
 
@@ -111,6 +114,7 @@ impl Objects {
             hash: self.hash,
             dir: self.dir.clone(),
             written: RefCell::default(),
+            carried: RefCell::default(),
         })
     }
 
@@ -224,6 +228,17 @@ impl Objects {
         }
         self.written.borrow_mut().push(oid);
         Ok(oid)
+    }
+
+    /// Wraps our failure as one of gix; [`Objects::carried`] gives it back on the other side.
+    pub(super) fn carry(&self, failure: Failure) -> gix::Error {
+        *self.carried.borrow_mut() = Some(failure);
+        gix::Error::from_error(std::io::Error::other("writing an object failed"))
+    }
+
+    /// The failure that was carried, else one of `doing` made of `error`.
+    pub(super) fn carried(&self, doing: &str, error: gix::Error) -> Failure {
+        self.carried.take().unwrap_or_else(|| Failure::fault(doing, error))
     }
 
     /// Counts `oids`, which others wrote, among those that must be made durable.

@@ -121,7 +121,7 @@ impl Objects {
         root: Oid,
         edits: impl IntoIterator<Item = (BString, Option<Entry>)>,
     ) -> Result<Oid> {
-        let failed = |e: gix::Error| Failure::fault(format!("editing tree {root}"), e);
+        let failed = |e: gix::Error| self.carried(&format!("editing tree {root}"), e);
         let bytes = self.tree(root)?;
         let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(failed)?;
         let mut editor = gix::objs::tree::Editor::new(tree.into(), &self.odb, self.hash);
@@ -140,7 +140,7 @@ impl Objects {
     pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
         let mut bytes = Vec::new();
         gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
-        self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(into_gix)
+        self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(|failure| self.carry(failure))
     }
 }
 
@@ -226,15 +226,6 @@ impl Watch {
         self.seen.insert((node, tree), number);
         Ok(number)
     }
-}
-
-/// Our failure as an error that can cross a callback of gix.
-pub(super) fn into_gix(failure: Failure) -> gix::Error {
-    let text = match failure {
-        Failure::Refusal(refusal) => refusal.says,
-        Failure::Fault(fault) => format!("{}: {}", fault.doing, fault.cause),
-    };
-    gix::Error::from_error(std::io::Error::other(text))
 }
 
 /// A file that becomes a folder (or back) is recorded as two changes of one path: make them one.

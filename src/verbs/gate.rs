@@ -61,7 +61,7 @@ pub fn run(
     }
     let room = Room::make(session, candidate, op)?;
     let mut env = child_env(session);
-    env.push((MARK.into(), op.to_string().into()));
+    env.push((MARK.into(), mark(&session.local.gate(op)).into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
         let ended = crate::host::run_to_end(Run {
@@ -231,6 +231,12 @@ fn clear(session: &Session<'_>, folder: &std::path::Path) -> Result<()> {
     admin.into_iter().chain(half).try_for_each(|admin| session.repo.forget_worktree(&admin))
 }
 
+/// What marks the processes of a gate: the folder is one of a kind on this machine, an operation is not, in
+/// a copied repository.
+fn mark(folder: &std::path::Path) -> String {
+    folder.display().to_string()
+}
+
 fn lock_reason(op: impl std::fmt::Display) -> String {
     format!("git-skein gate {op}")
 }
@@ -240,9 +246,11 @@ pub fn sweep(session: &Session<'_>) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(session.local.run()) else { return Ok(()) };
     for folder in entries.flatten().map(|e| e.path()) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(op) = name.strip_prefix("gate-") else { continue };
+        if !name.starts_with("gate-") {
+            continue;
+        }
         if let Some(_lock) = Lock::try_acquire(&folder.join("lock"))? {
-            crate::host::end_marked(MARK, op, GRACE);
+            crate::host::end_marked(MARK, &mark(&folder), GRACE);
             let _making = session.lock_worktrees()?;
             clear(session, &folder)?;
             crate::host::remove_tree(&folder)?;

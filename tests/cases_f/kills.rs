@@ -205,11 +205,15 @@ fn f18_a_worker_that_is_given_up_does_not_come_to_life_later() {
         let killed = command.env("SKEIN_FAULT", format!("point:{k}:kill")).output().unwrap();
         assert_eq!(killed.status.code(), None);
         // Its supervisor is on its way. Stopping is the first thing that looks for dead ones.
+        let newest =
+            ["for-each-ref", "--format=%(refname)", "--sort=-refname", "--count=1", "refs/skein/worker"];
+        let ulid = world.git(newest).rsplit_once('/').unwrap().1.to_owned();
         world.skein(&["stop", &name]);
-        let ulid = world.ulid(&name);
         until("the end of its supervisor", || !crate::support::acts::mentions(&ulid));
-        let outcome = world.field(&name, "outcome");
-        if outcome == "failed" {
+        // One that never ran is gone with all that was made for it.
+        let shown = world.skein(&["show", &name, "--json"]);
+        let outcome = if shown.code == 0 { shown.json()["result"]["outcome"].clone() } else { "gone".into() };
+        if outcome == "failed" || outcome == "gone" {
             lost += 1;
             assert!(!ran.exists(), "round {round}: it was told as lost, and then it ran");
         } else {

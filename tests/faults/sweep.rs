@@ -41,8 +41,7 @@ pub struct Scene {
 impl Scene {
     pub fn new(name: &'static str, world: World, args: &[&'static str]) -> Scene {
         let args = args.to_vec();
-        let (before, after): (fn(&World), fn(&World)) = (|_| {}, |_| {});
-        Scene { name, world, before, args, state: state::of, again: |_| true, after }
+        Scene { name, world, before: |_| {}, args, state: state::of, again: |_| true, after: |_| {} }
     }
 }
 
@@ -196,7 +195,7 @@ pub fn clean(world: &World, k: u64) {
     world.git(["reflog", "expire", "--expire=now", "--all"]);
     world.git(["worktree", "prune", "--expire=now"]);
     // Everything unreachable goes either way; only every third time everything is packed as well.
-    if k % 3 == 0 {
+    if k.is_multiple_of(3) {
         world.git(["gc", "--quiet", "--prune=now"]);
     } else {
         world.git(["prune", "--expire=now"]);
