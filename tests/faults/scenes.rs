@@ -166,7 +166,9 @@ fn dispatched(world: &World) -> State {
 fn not_taken_over(world: &World) -> bool {
     let status = world.skein(&["status", "--json"]).ok().json();
     let Some(worker) = status["result"]["workers"].as_array().unwrap().first().cloned() else { return true };
-    world.skein(&["wait", "--timeout", "30s", worker["handle"].as_str().unwrap()]);
+    // It may be on its way still: what it will do is known when its process is gone.
+    let ulid = worker["worker"].as_str().unwrap().to_owned();
+    crate::support::acts::until("the end of its supervisor", || !crate::support::acts::mentions(&ulid));
     world.field("fix", "outcome") == "active"
 }
 
