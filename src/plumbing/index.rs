@@ -162,10 +162,9 @@ impl HeldIndex<'_> {
         copied.map_err(|e| failed("copying", &self.admin, e))
     }
 
-    /// Puts the copy in the place of the index, durably.
+    /// Puts the copy, which git has synced, in the place of the index, durably.
     fn publish(&self) -> Result<()> {
         let (from, to) = (copy(&self.admin), self.admin.dir.join("index"));
-        durable::sync(&from)?;
         crate::fault::file()
             .and_then(|()| fs::rename(&from, &to))
             .map_err(|e| failed("replacing", &self.admin, e))?;
