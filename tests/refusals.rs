@@ -837,7 +837,7 @@ fn a_change_that_would_land_differently() {
         &["candidate", "create", "x"],
     ] {
         let said = refused(&world, "conflict", 3, args);
-        assert!(said.err.contains("  a.txt\n") && said.err.contains("merge-tree"), "{}", said.err);
+        assert!(said.err.contains("  a.txt\n") && said.err.contains("git diff "), "{}", said.err);
     }
     world.check();
 }

@@ -175,7 +175,9 @@ impl Page {
                 Err(failure) => Page::failure(name, failure, false),
             };
             page.out.push_str(&one.out);
-            page.err.push_str(&one.err);
+            if !one.err.is_empty() {
+                page.err.push_str(&format!("{}:\n{}", line(name), one.err));
+            }
             if one.exit.code() > page.exit.code() {
                 page.exit = one.exit;
             }
@@ -349,8 +351,8 @@ fn table(rows: &[Row]) -> String {
             row.next.clone(),
         ]);
     }
-    let text: String = table.lines().map(|l| format!("{}\n", l.trim_end())).collect();
-    text
+    // The table pads its cells; a line of ours begins at the margin.
+    table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end())).collect()
 }
 
 fn card(card: &Card) -> String {

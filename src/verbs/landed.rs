@@ -67,6 +67,7 @@ fn onto(session: &Session<'_>, view: &View, given: Option<&RefName>) -> Result<R
 
 /// A worker's base is the recorded one, its tip that of its newest delta, or its `HEAD` before any.
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
+    let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
     let onto = request.onto.clone().unwrap_or_else(|| worker.record.onto.clone());
     let target = session.branch_tip(view, &onto)?;
     let delta = worker.delta(&session.repo)?;

@@ -206,7 +206,7 @@ fn conflict(
         .oid(if midway { "commit" } else { "target" }, onto)
         .oid("delta", delta.tip)
         .lines(paths.iter().map(|p| p.to_str_lossy().into_owned()))
-        .show(format!("git merge-tree --write-tree --merge-base={} {} {}", delta.base, onto, delta.tip))
+        .show(format!("git diff {} {onto} && git diff {} {}", delta.base, delta.base, delta.tip))
         .next(next)
         .into()
 }
@@ -215,7 +215,7 @@ fn nothing_to_land(delta: &DeltaRecord, onto: Oid, how: &How<'_>) -> crate::doma
     Refusal::new(Token::Empty, format!("the target already holds all of {}", how.handle))
         .oid("delta", delta.tip)
         .oid("target", onto)
-        .show(format!("git merge-tree --write-tree --merge-base={} {} {}", delta.base, onto, delta.tip))
+        .show(format!("git diff {} {onto} && git diff {} {}", delta.base, delta.base, delta.tip))
         .next(format!("git skein landed --explain {} shows how it got there", how.handle))
         .into()
 }
