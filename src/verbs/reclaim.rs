@@ -48,6 +48,10 @@ pub fn one(session: &Session<'_>, worker: &Worker, end: &End) -> Result<bool> {
     let [Some(_making), Some(_alive)] = [Lock::try_acquire(&locks[0])?, Lock::try_acquire(&locks[1])?] else {
         return Ok(false);
     };
+    // What was read before the locks were held may be long over.
+    let view = session.view()?;
+    let active = |w: &&Worker| w.id == worker.id && w.record.outcome == Outcome::Active;
+    let Some(worker) = view.workers.iter().find(active) else { return Ok(false) };
     if supervise::took_over(session, worker.id) || holds_work(session, worker)? {
         cut_short(session, worker, end)?;
     } else {
