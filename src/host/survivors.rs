@@ -3,6 +3,8 @@
 
 use crate::host::program::wait_until;
 use rustix::process::Pid;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,8 +90,9 @@ pub fn survivors_in(dir: &Path) -> Vec<(u32, String)> {
 
 /// Ends every process that was started with `name` set to `value`: asks, waits for at most `grace`, kills.
 /// True if there was one.
-pub fn end_marked(name: &str, value: &str, grace: Duration) -> bool {
-    let mark = format!("{name}={value}");
+pub fn end_marked(name: &str, value: &OsStr, grace: Duration) -> bool {
+    let mut mark = format!("{name}=").into_bytes();
+    mark.extend_from_slice(value.as_bytes());
     let send = |to: Signal| marked(&mark).into_iter().filter(|pid| signal(*pid, to)).count();
     if send(Signal::Term) == 0 {
         return false;
@@ -171,10 +174,10 @@ mod proc {
 
     /// The living processes, other than this one, that were started with `mark`, a `name=value`, in their
     /// environment. Those of other users are not seen.
-    pub fn marked(mark: &str) -> Vec<u32> {
+    pub fn marked(mark: &[u8]) -> Vec<u32> {
         let has = |pid: u32| {
             let vars = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            vars.split(|b| *b == 0).any(|var| var == mark.as_bytes())
+            vars.split(|b| *b == 0).any(|var| var == mark)
         };
         let lives = |pid: u32| process(pid).is_some_and(|p| !p.zombie);
         pids().filter(|pid| *pid != std::process::id() && has(*pid) && lives(*pid)).collect()
@@ -263,7 +266,7 @@ mod elsewhere {
     }
 
     /// The environment of others is not known here.
-    pub fn marked(_mark: &str) -> Vec<u32> {
+    pub fn marked(_mark: &[u8]) -> Vec<u32> {
         Vec::new()
     }
 }
@@ -341,12 +344,14 @@ mod tests {
         };
         let (mut one, mut other) = (start("exec sleep 600", "1"), start("exec sleep 600", "11"));
         let mut deaf = start("trap '' TERM; while :; do sleep 0.01; done", "1");
-        soon(|| marked(&format!("{mark}=1")).len() >= 2);
-        assert!(end_marked(&mark, "1", Duration::from_millis(200)));
+        let found = |value: &str| marked(format!("{mark}={value}").as_bytes());
+        let end = |value: &str, grace| end_marked(&mark, OsStr::new(value), grace);
+        soon(|| found("1").len() >= 2);
+        assert!(end("1", Duration::from_millis(200)));
         assert!(one.wait().is_ok() && deaf.wait().is_ok());
-        assert!(!end_marked(&mark, "1", Duration::from_millis(200)));
-        assert_eq!(marked(&format!("{mark}=11")), [other.id()]);
-        assert!(end_marked(&mark, "11", Duration::from_secs(20)));
+        assert!(!end("1", Duration::from_millis(200)));
+        assert_eq!(found("11"), [other.id()]);
+        assert!(end("11", Duration::from_secs(20)));
         other.wait().unwrap();
     }
 

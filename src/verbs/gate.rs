@@ -34,7 +34,7 @@ use std::time::Duration;
 /// Bytes of output kept as evidence.
 const KEEP: usize = 64 << 10;
 
-/// Set for a gate's commands, so that what a dead gate left running is known.
+/// Set for a gate's commands to its folder, so that what a dead gate left running is known.
 const MARK: &str = "SKEIN_GATE";
 
 /// How long that may take to end when asked.
@@ -61,7 +61,7 @@ pub fn run(
     }
     let room = Room::make(session, candidate, op)?;
     let mut env = child_env(session);
-    env.push((MARK.into(), mark(&session.local.gate(op)).into()));
+    env.push((MARK.into(), room.folder.clone().into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
         let ended = crate::host::run_to_end(Run {
@@ -231,12 +231,6 @@ fn clear(session: &Session<'_>, folder: &std::path::Path) -> Result<()> {
     admin.into_iter().chain(half).try_for_each(|admin| session.repo.forget_worktree(&admin))
 }
 
-/// What marks the processes of a gate: the folder is one of a kind on this machine, an operation is not, in
-/// a copied repository.
-fn mark(folder: &std::path::Path) -> String {
-    folder.display().to_string()
-}
-
 fn lock_reason(op: impl std::fmt::Display) -> String {
     format!("git-skein gate {op}")
 }
@@ -250,7 +244,7 @@ pub fn sweep(session: &Session<'_>) -> Result<()> {
             continue;
         }
         if let Some(_lock) = Lock::try_acquire(&folder.join("lock"))? {
-            crate::host::end_marked(MARK, &mark(&folder), GRACE);
+            crate::host::end_marked(MARK, folder.as_os_str(), GRACE);
             let _making = session.lock_worktrees()?;
             clear(session, &folder)?;
             crate::host::remove_tree(&folder)?;

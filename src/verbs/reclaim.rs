@@ -103,7 +103,7 @@ fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
 
 fn cut_short(session: &Session<'_>, worker: &Worker, end: &End) -> Result<()> {
     // The agent died with its supervisor, but what it had started did not.
-    let left = crate::host::end_marked("SKEIN_WORKER", &worker.id.to_string(), GRACE);
+    let left = crate::host::end_marked(supervise::MARK, session.local.brief(worker.id).as_os_str(), GRACE);
     let mut flags = vec![Flag::SupervisorLost];
     if left {
         flags.push(Flag::Survivors);

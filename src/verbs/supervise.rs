@@ -34,6 +34,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+/// Set for the agent and all that it starts: its brief. The path says of which worker in which repository,
+/// where a copied repository has the same workers.
+pub const MARK: &str = "SKEIN_BRIEF";
+
 /// The built-in agent.
 const SCRIPTED: &str = include_str!("scripted.sh");
 
@@ -252,7 +256,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     ];
     spec.env.retain(|(k, _)| !own.iter().any(|(name, _)| k == name));
     spec.env.extend(own.into_iter().map(|(k, v)| (k.into(), v.into())));
-    spec.env.push(("SKEIN_BRIEF".into(), brief_file.into()));
+    spec.env.push((MARK.into(), brief_file.into()));
     spec.stdin = if job.stdin { job.brief.clone().into_bytes() } else { Vec::new() };
     spec.timeout = job.limits.timeout.map(Duration::from_secs);
     spec.silence = job.limits.silence.map(Duration::from_secs);
