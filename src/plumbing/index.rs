@@ -7,6 +7,7 @@ use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::durable;
 use crate::plumbing::git::Call;
 use crate::plumbing::repo::Repo;
@@ -42,7 +43,6 @@ impl Repo {
     /// Takes the lock of the worktree's index and leaves `mark` in it. `None` if another git has it.
     pub fn hold_index(&self, admin: &Admin, mark: &str) -> Result<Option<HeldIndex<'_>>> {
         let lock = lock(admin);
-        let failed = |e| Failure::fault(format!("locking {}", lock.display()), e);
         let made = crate::fault::file().and_then(|()| {
             // Linked into place with its content, so that a lock of ours is never without its mark.
             let mut file = tempfile::Builder::new().prefix(".skein-").tempfile_in(&admin.dir)?;
@@ -58,7 +58,7 @@ impl Repo {
         match made {
             Ok(()) => Ok(Some(HeldIndex { repo: self, admin: admin.clone() })),
             Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(None),
-            Err(e) => Err(failed(e)),
+            Err(e) => Err(failed("locking", admin, e)),
         }
     }
 
@@ -75,10 +75,10 @@ impl Repo {
 }
 
 impl HeldIndex<'_> {
-    /// Moves index and files from tree `old` to `new`, as git's two-tree merge does: local changes
-    /// elsewhere stay. Tells what git said when it would not. After an error it may stand halfway.
-    pub fn move_tree(&self, old: Oid, new: Oid) -> Result<std::result::Result<(), String>> {
-        let admin = &self.admin;
+    /// Moves index and files from tree `old` to `new`, which differ by `changes`, as git's two-tree merge
+    /// does: local changes elsewhere stay. The inner error is git's: it would not, or could not, and all is
+    /// as it was. After an outer one it may stand halfway.
+    pub fn move_tree(&self, changes: &[Change], old: Oid, new: Oid) -> Result<Result<()>> {
         self.copy()?;
         let (old, new) = (old.to_string(), new.to_string());
         let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
@@ -93,8 +93,11 @@ impl HeldIndex<'_> {
             self.publish()?;
             return Ok(Ok(()));
         }
-        remove(&copy(admin)).map_err(|e| failed("removing", admin, e))?;
-        Ok(Err(moved.words()))
+        // A full disk ends it in the middle of the files. What it would not touch is nobody's but theirs.
+        if self.settle(changes, Side::Old)?.is_err() {
+            remove(&copy(&self.admin)).map_err(|e| failed("removing", &self.admin, e))?;
+        }
+        Ok(Err(disk::git(format!("moving the files of {}", self.admin.path.display()), &moved.words())))
     }
 
     /// Whether a move began and its index was not yet put in place.
@@ -109,6 +112,7 @@ impl HeldIndex<'_> {
         let half = lock_of(&copy(&self.admin));
         remove(&half).map_err(|e| failed("removing the lock of", &self.admin, e))?;
         self.copy()?;
+        self.enter(&changes, |c| c.old)?;
         let from_old = self.differing()?;
         self.enter(&changes, |c| c.new)?;
         let from_new = self.differing()?;
@@ -122,12 +126,13 @@ impl HeldIndex<'_> {
             return Ok(Err(foreign));
         }
         let end = |c: &Change| if side == Side::New { c.new } else { c.old };
+        let differing = if side == Side::New { from_new } else { from_old };
         self.enter(&changes, end)?;
         for change in changes.iter().filter(|c| end(c).is_none()) {
             self.unlink(change.path.as_bstr()).map_err(|e| failed("removing a file of", &self.admin, e))?;
         }
         let mut paths = Vec::new();
-        for change in changes.iter().filter(|c| end(c).is_some()) {
+        for change in changes.iter().filter(|c| end(c).is_some() && differing.contains(&c.path)) {
             paths.extend_from_slice(&change.path);
             paths.push(0);
         }
@@ -264,5 +269,5 @@ fn remove(path: &std::path::Path) -> io::Result<()> {
 }
 
 fn failed(doing: &str, admin: &Admin, e: io::Error) -> Failure {
-    Failure::fault(format!("{doing} the index of {}", admin.path.display()), e)
+    disk::io(format!("{doing} the index of {}", admin.path.display()), e)
 }

@@ -73,7 +73,7 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     crate::fault::point("landing: intent durable");
     // Until the branch has moved nobody else's git may write that index, or it would commit the landing.
     let index = match &admin {
-        Some(admin) => Some(move_checkout(held, candidate, admin, (old_tree, new_tree))?),
+        Some(admin) => Some(move_checkout(held, candidate, admin, &changes)?),
         None => None,
     };
     crate::fault::point("landing: checkout moved");
@@ -87,7 +87,7 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     if let Some(failure) = failure {
         let now = session.repo.read_refs(&[&landing.onto]);
         return Err(match now.and_then(|now| holds(session, landing, now.into_iter().next().flatten())) {
-            Ok(false) => take_back(held, candidate, index, (old_tree, new_tree), failure),
+            Ok(false) => take_back(held, candidate, index, &changes, failure),
             // It moved after all, or nobody knows: the next verb looks again and ends the intent.
             Ok(true) | Err(_) => failure,
         });
@@ -124,18 +124,21 @@ fn move_checkout<'r>(
     held: &Landings<'r>,
     candidate: &CandidateRecord,
     admin: &Admin,
-    (old, new): (Oid, Oid),
+    changes: &[Change],
 ) -> Result<HeldIndex<'r>> {
     let Some(index) = held.session.repo.hold_index(admin, &checkout::mark(candidate.op))? else {
         abandon(held, candidate.op, "another git held the index of the checkout")?;
         return Err(checkout::index_locked(admin));
     };
-    let Err(words) = index.move_tree(old, new)? else { return Ok(index) };
+    let (old, new) = trees(held.session, &candidate.landing)?;
+    let Err(failure) = index.move_tree(changes, old, new)? else { return Ok(index) };
     let why = "the checkout of the branch could not be moved";
-    index.free()?;
-    abandon(held, candidate.op, why)?;
+    if let Err(later) = index.free().and_then(|()| abandon(held, candidate.op, why)) {
+        held.session.tell(format!("the next verb tidies up: {later}"));
+    }
+    let Failure::Fault(said) = failure else { return Err(failure) };
     Err(Refusal::new(Token::DirtyOverlap, why)
-        .lines(words.lines().map(ToOwned::to_owned))
+        .lines(said.cause.lines().map(ToOwned::to_owned))
         .show(format!("git -C '{}' status", admin.path.display()))
         .next("commit or put aside what is in the way, then try again")
         .into())
@@ -147,15 +150,18 @@ fn take_back(
     held: &Landings<'_>,
     candidate: &CandidateRecord,
     index: Option<HeldIndex<'_>>,
-    (old, new): (Oid, Oid),
+    changes: &[Change],
     failure: Failure,
 ) -> Failure {
-    let back = match index {
-        Some(index) => index.move_tree(new, old).is_ok_and(|moved| moved.is_ok()) && index.free().is_ok(),
-        None => true,
+    let back = |index: HeldIndex<'_>| -> Result<()> {
+        let (old, new) = trees(held.session, &candidate.landing)?;
+        let undo: Vec<Change> = changes.iter().map(Change::inverse).collect();
+        index.move_tree(&undo, new, old)??;
+        index.free()
     };
-    if back {
-        abandon(held, candidate.op, "the branch did not move").ok();
+    let back = index.map_or(Ok(()), back);
+    if let Err(later) = back.and_then(|()| abandon(held, candidate.op, "the branch did not move")) {
+        held.session.tell(format!("the next verb tidies up: {later}"));
     }
     failure
 }

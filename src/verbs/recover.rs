@@ -87,7 +87,8 @@ fn settle_checkout<'r>(
     let session = held.session;
     let Ok(Some(admin)) = checkout::find(session, &intent.onto) else { return Ok(None) };
     let Some(index) = session.repo.inherit_index(&admin, &checkout::mark(op)) else { return Ok(None) };
-    if index.is_halfway()
+    // To go on from the new end is to move the branch; to go back is to move the checkout.
+    if (index.is_halfway() || side == Side::Old)
         && let Err(foreign) = index.settle(&landing::changes(session, intent)?, side)?
     {
         session.tell(format!(
