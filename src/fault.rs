@@ -1,8 +1,8 @@
 //! Failpoints for the tests. Without the feature `faults` every call is empty and compiles to nothing.
 //!
 //! With it, `SKEIN_FAULT=<site>:<k>:<action>` strikes at the k-th crossing of a site: `point` (named
-//! places between durable steps), `git` (before and after every git process) or `file` (every durable
-//! file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`; `<k>+` fails there and ever after, as a full
+//! places between durable steps; the name of one is a site too), `git` (before and after every git process)
+//! or `file` (every durable file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`; `<k>+` fails there and ever after, as a full
 //! disk does. `SKEIN_FAULT_MARK` names a file that is made when the fault strikes, so that a sweep knows
 //! where it ends and that it struck at all.
 
@@ -48,8 +48,9 @@ mod armed {
 
     static PLAN: LazyLock<Option<Plan>> = LazyLock::new(|| {
         let text = std::env::var("SKEIN_FAULT").ok()?;
-        let mut parts = text.splitn(3, ':');
-        let (site, at, action) = (parts.next()?, parts.next()?, parts.next()?);
+        // From the end: the name of a point may hold colons.
+        let mut parts = text.rsplitn(3, ':');
+        let (action, at, site) = (parts.next()?, parts.next()?, parts.next()?);
         let lasting = at.strip_suffix('+');
         Some(Plan {
             site: site.to_owned(),
@@ -63,7 +64,7 @@ mod armed {
     static CROSSED: AtomicU64 = AtomicU64::new(0);
 
     fn cross(site: &str, name: &str) -> io::Result<()> {
-        let Some(plan) = PLAN.as_ref().filter(|p| p.site == site) else { return Ok(()) };
+        let Some(plan) = PLAN.as_ref().filter(|p| p.site == site || p.site == name) else { return Ok(()) };
         let crossing = CROSSED.fetch_add(1, Ordering::SeqCst) + 1;
         if crossing < plan.at || (crossing > plan.at && !plan.lasting) {
             return Ok(());

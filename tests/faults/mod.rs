@@ -1,5 +1,9 @@
-//! Every writing verb, struck at every place between two durable steps.
+//! Every writing verb, struck at every place between two durable steps; what else may end a verb, its
+//! children or its supervisor; disks that are full or may not be written.
 
+mod children;
+mod disk;
 mod scenes;
 mod state;
+mod supervisor;
 mod sweep;

@@ -1,14 +1,16 @@
 //! The verbs and the repositories they are struck on.
 
+use crate::faults::children;
 use crate::faults::state;
 use crate::faults::state::State;
 use crate::faults::sweep;
+use crate::faults::sweep::Act;
 use crate::faults::sweep::Scene;
 use crate::support::MOMENT;
 use crate::support::World;
 use std::fs;
 
-const WORK: &str = "sed -i s/1/one/ a.txt && echo new > new.txt && git add -A && git commit -qm fixed";
+pub const WORK: &str = "sed -i s/1/one/ a.txt && echo new > new.txt && git add -A && git commit -qm fixed";
 
 /// A small repository whose time stands still.
 pub fn still() -> World {
@@ -25,7 +27,7 @@ pub fn still() -> World {
 }
 
 /// With a worker `fix` that is ready; `main` is checked out nowhere.
-fn ready() -> World {
+pub fn ready() -> World {
     let world = still();
     world.worker("fix", WORK);
     assert_eq!(world.field("fix", "outcome"), "ready");
@@ -41,15 +43,19 @@ fn with(world: World, steps: &[&[&str]]) -> World {
 }
 
 /// `main` is checked out, with changes of the person's beside what lands.
-fn checked_out() -> World {
+pub fn checked_out() -> World {
     let world = ready();
     world.git(["switch", "--quiet", "main"]);
+    dirty(&world);
+    world
+}
+
+pub fn dirty(world: &World) {
     world.write("kept.txt", "dirty\n");
     world.write("staged.txt", "staged\n");
     world.git(["add", "staged.txt"]);
     world.write("untracked.txt", "mine\n");
     world.write("x.ign", "ignored\n");
-    world
 }
 
 /// A bare repository with a worker that is ready.
@@ -64,7 +70,7 @@ fn bare() -> World {
     world
 }
 
-fn landed(world: &World) {
+pub fn landed(world: &World) {
     world.skein(&["landed", "fix"]).ok();
 }
 
@@ -120,6 +126,42 @@ fn land_with_a_gate() {
 #[test]
 fn land_on_a_trunk_that_is_checked_out() {
     sweep_landing("land, trunk checked out", checked_out(), &["land", "fix"]);
+}
+
+/// After the checkout was looked at somebody moves the branch: all goes back, and forth on the new tip.
+#[test]
+fn land_while_the_branch_moves() {
+    let world = checked_out();
+    let other = world.git(["commit-tree", "-p", "main", "-m", "other", "main^{tree}"]);
+    world.git(["update-ref", "refs/heads/other", &other]);
+    let bin = world.root().join("bin");
+    // Once for each copy, at our own look at it; the checkout is where git is called.
+    let once = "[ -e ../moved ] || { touch ../moved; git update-ref refs/heads/main refs/heads/other; }";
+    children::git_in(&bin, "-z -uno", once);
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let world = world.env("PATH", &path);
+    let scene = Scene::new("land, branch moves meanwhile", world, &["land", "fix"]);
+    sweep::run(&Scene { after: landed, plans: &sweep::PLANS[..4], ..scene });
+}
+
+/// The second run is struck as well, after a first that died in the worst places.
+#[test]
+fn land_again_after_a_kill() {
+    fn die_at(world: &World, point: &str) {
+        let mut land = world.command(&["land", "fix"]);
+        let ended = land.env("SKEIN_FAULT", format!("{point}:1:kill")).output().unwrap();
+        assert_eq!(ended.status.code(), None, "{point}");
+    }
+    let deaths: [(&str, Act); 3] = [
+        ("land, died: files moved", |w| die_at(w, "index: files moved")),
+        ("land, died: checkout moved", |w| die_at(w, "landing: checkout moved")),
+        ("land, died: branch moved", |w| die_at(w, "landing: branch moved")),
+    ];
+    let world = checked_out();
+    for (name, before) in deaths {
+        let scene = Scene::new(name, world.copy(), &["land", "fix"]);
+        sweep::run(&Scene { before, after: landed, plans: &sweep::PLANS[..2], ..scene });
+    }
 }
 
 #[test]
@@ -180,7 +222,7 @@ fn dispatch() {
 }
 
 /// A worker in the middle of its work: it has committed once, and has more in its tree.
-fn running(world: &World) {
+pub fn running(world: &World) {
     let script = format!("{WORK}; echo more > more.txt; while [ -e .git ]; do sleep 0.1; done");
     world.skein(&["dispatch", "--name", "fix", "fix it", "--", "sh", "-c", &script]).ok();
     let more = world.root().join("repo.skein/fix/more.txt");

@@ -11,7 +11,12 @@ use std::sync::atomic::Ordering;
 impl World {
     /// All of this world again in a folder of its own. What holds absolute paths is made to fit.
     pub fn copy(&self) -> World {
-        let root = tempfile::Builder::new().prefix("skein-test-").tempdir_in(fastest()).unwrap();
+        self.copy_into(&fastest())
+    }
+
+    /// The same in a new folder inside `folder`.
+    pub fn copy_into(&self, folder: &Path) -> World {
+        let root = tempfile::Builder::new().prefix("skein-test-").tempdir_in(folder).unwrap();
         let (old, new) = (self.root(), root.path().canonicalize().unwrap());
         let copied = Command::new("cp").arg("-a").arg(old.join(".")).arg(&new).status().unwrap();
         assert!(copied.success());

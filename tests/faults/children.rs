@@ -1,0 +1,245 @@
+//! The processes that a verb starts: git killed in the middle of its work, git that lives on after us, a
+//! gate that does. A script in git's place plays them.
+
+use crate::faults::scenes;
+use crate::faults::state;
+use crate::faults::sweep::clean;
+use crate::support::World;
+use crate::support::acts::until;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Puts a script before git that runs `action` where the arguments hold `words`, and then git itself.
+pub fn with_git(world: &World, command: &mut Command, words: &str, action: &str) {
+    let dir = world.root().join("bin");
+    git_in(&dir, words, action);
+    let path = command.get_envs().find(|(k, _)| *k == "PATH").and_then(|(_, v)| v).unwrap();
+    let path = format!("{}:{}", dir.display(), path.to_str().unwrap());
+    command.env("PATH", path);
+}
+
+/// The script alone, as `git` in a folder that is to stand first in `PATH`.
+pub fn git_in(dir: &Path, words: &str, action: &str) {
+    fs::create_dir_all(dir).unwrap();
+    let script = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" {words} \"*)\n{action}\n;; esac\nexec git \"$@\"\n"
+    );
+    fs::write(dir.join("git"), script).unwrap();
+    fs::set_permissions(dir.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Runs a command in which git, called with `words`, does `action` and then dies together with the verb.
+fn die_in_git(world: &World, args: &[&str], words: &str, action: &str) {
+    let mut command = world.command(args);
+    with_git(world, &mut command, words, &format!("{action}\nkill -9 $PPID\nkill -9 $$"));
+    let ended = command.output().unwrap();
+    assert_eq!(ended.status.code(), None, "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// `main` is checked out, and the worker changed, removed, added and linked files.
+fn many_changes() -> World {
+    let world = scenes::still();
+    let work = "sed -i s/1/one/ a.txt && git rm -q b.txt && mkdir -p dir/sub && echo deep > dir/sub/deep.txt \
+                && ln -s a.txt link && echo new > new.txt && git add -A && git commit -qm fixed";
+    world.worker("fix", work);
+    world.write("kept.txt", "dirty\n");
+    world
+}
+
+/// git's `read-tree` writes file after file and the index last; it may die between any two.
+#[test]
+fn a_move_of_the_checkout_that_died_halfway_is_finished() {
+    let world = many_changes();
+    let whole = world.copy();
+    whole.skein(&["land", "fix"]).ok();
+    let want = state::of(&whole);
+    let all = "git \"$@\"";
+    for (at, action) in [
+        "",
+        "rm a.txt",
+        ": > a.txt",
+        "printf 'line o' > a.txt",
+        "rm b.txt",
+        "rm a.txt b.txt; : > new.txt",
+        "mkdir dir",
+        "mkdir -p dir/sub; printf de > dir/sub/deep.txt",
+        "ln -s a.txt link",
+        all,
+        "git \"$@\"; rm a.txt; : > new.txt",
+        "git \"$@\"; rm link; rm -r dir",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let world = world.copy();
+        let lock = if action == all { "" } else { ": > \"$GIT_INDEX_FILE.lock\"" };
+        die_in_git(&world, &["land", "fix"], "read-tree", &format!("{action}\n{lock}"));
+        // A person who looks sees our lock; nobody's git may write that index meanwhile.
+        assert!(world.path(".git/index.lock").exists(), "{action}");
+        assert!(!world.try_git(["add", "kept.txt"]).status.success(), "{action}");
+        clean(&world, at as u64);
+        world.skein(&["land", "fix"]).ok();
+        if let Some(difference) = state::differ(&want, &state::of(&world)) {
+            panic!("{action}: {difference}");
+        }
+        world.check();
+    }
+}
+
+/// The same, but before anybody looks the branch goes elsewhere: the move is taken back.
+#[test]
+fn a_move_that_died_halfway_is_taken_back_when_the_branch_went_elsewhere() {
+    let world = many_changes();
+    for action in ["rm a.txt; : > new.txt", "git \"$@\"; rm a.txt; : > new.txt"] {
+        let world = world.copy();
+        die_in_git(&world, &["land", "fix"], "read-tree", action);
+        let tree = world.rev("main^{tree}");
+        let other = world.git(["commit-tree", "-p", "main", "-m", "elsewhere", &tree]);
+        world.git(["update-ref", "refs/heads/main", &other]);
+        let said = world.skein(&["import", "fix"]).ok();
+        assert!(said.err.contains("superseded"), "{}", said.err);
+        assert_eq!(world.rev("main"), other);
+        assert_eq!(world.git(["status", "--porcelain"]), " M kept.txt", "{action}");
+        assert_eq!(world.read("b.txt"), "b\n");
+        world.skein(&["land", "fix"]).ok();
+        assert_eq!(world.rev("main^"), other);
+        assert_eq!(world.git(["status", "--porcelain"]), " M kept.txt", "{action}");
+        world.check();
+    }
+}
+
+/// What a person wrote since the death is theirs, in whatever state the rest is.
+#[test]
+fn a_half_made_move_does_not_touch_what_was_written_since() {
+    let world = many_changes();
+    die_in_git(
+        &world,
+        &["land", "fix"],
+        "read-tree",
+        "rm b.txt; printf 'line o' > a.txt; echo new > new.txt",
+    );
+    world.write("a.txt", "mine\n");
+    let main = world.rev("main");
+    let refused = world.skein(&["land", "fix"]).refused("dirty-overlap", 1);
+    assert!(refused.err.contains("left as they are") && refused.err.contains("a.txt"), "{}", refused.err);
+    assert_eq!(world.read("a.txt"), "mine\n");
+    assert_eq!(world.rev("main"), main);
+    world.check();
+    // The person puts things right with plain git, and goes on.
+    world.git(["checkout", "--", "a.txt", "b.txt"]);
+    fs::remove_file(world.path("new.txt")).unwrap();
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.git(["status", "--porcelain"]), " M kept.txt");
+    world.check();
+}
+
+/// We are killed, git is not: it goes on with what we told it. Nobody else begins before it has ended.
+#[test]
+fn a_git_that_outlives_its_verb_is_waited_for() {
+    let world = many_changes();
+    let whole = world.copy();
+    whole.skein(&["land", "fix"]).ok();
+    let want = state::of(&whole);
+    for words in ["read-tree", "update-ref"] {
+        let world = world.copy();
+        let mut command = world.command(&["land", "fix"]);
+        // `cat` ends when we are dead, since then nobody holds the other end; only then git is told.
+        let slow = "touch ../begun; cat > ../told; sleep 1; git \"$@\" < ../told; touch ../ended; exit";
+        with_git(&world, &mut command, words, slow);
+        let mut verb = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        if words == "update-ref" {
+            until("git to begin", || world.root().join("begun").exists());
+            std::thread::sleep(Duration::from_millis(200));
+        } else {
+            until("git to begin", || world.root().join("begun").exists());
+        }
+        verb.kill().unwrap();
+        verb.wait().unwrap();
+        assert!(!world.root().join("ended").exists(), "{words}");
+        world.skein(&["land", "fix"]).ok();
+        assert!(world.root().join("ended").exists(), "{words}: it did not wait");
+        if let Some(difference) = state::differ(&want, &state::of(&world)) {
+            panic!("{words}: {difference}");
+        }
+        world.check();
+    }
+}
+
+/// A gate is not left running by a verb that was killed, nor is what it had started.
+#[test]
+fn a_gate_ends_with_its_verb() {
+    let world = scenes::ready();
+    let gate = "echo $$ > $OUT/pid; sleep 600 & echo $! > $OUT/child; wait";
+    let mut command = world.command(&["land", "fix", "--gate", gate]);
+    let mut verb = command.env("OUT", world.root()).stderr(Stdio::null()).spawn().unwrap();
+    let number = |name: &str| fs::read_to_string(world.root().join(name)).unwrap_or_default();
+    until("the gate to run", || number("child").ends_with('\n'));
+    let lives = |name: &str| {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", number(name).trim())).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z")
+    };
+    assert!(lives("pid") && lives("child"));
+    verb.kill().unwrap();
+    verb.wait().unwrap();
+    until("the gate to end", || !lives("pid"));
+    world.skein(&["land", "fix"]).ok();
+    assert!(!lives("child"));
+    let left: Vec<String> = state::of(&world).into_keys().filter(|key| key.starts_with("left ")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    world.check();
+}
+
+/// `git worktree add` makes its folders one after the other; each half of it is found and removed.
+#[test]
+fn a_half_made_worktree_is_removed() {
+    let world = scenes::still();
+    world.skein(&["init"]).ok();
+    let find = "for arg; do case $arg in --git-dir=*) dir=${arg#*=};; esac; done
+        while [ \"$1\" != --reason ]; do shift; done
+        reason=$2 path=$4 admin=$dir/worktrees/fix\n";
+    let dispatch = ["dispatch", "--wait", "--name", "fix", "fix it", "--", "sh", "-c", scenes::WORK];
+    let steps = [
+        "mkdir -p \"$path\"",
+        "mkdir -p \"$admin\"",
+        "printf %s \"$reason\" > \"$admin/locked\"",
+        "echo \"$path/.git\" > \"$admin/gitdir\"",
+        "echo \"gitdir: $admin\" > \"$path/.git\"",
+        "echo ../.. > \"$admin/commondir\"",
+    ];
+    for done in 0..=steps.len() {
+        let world = world.copy();
+        let action = format!("{find}{}", steps[..done].join("\n"));
+        die_in_git(&world, &dispatch, "worktree add", &action);
+        clean(&world, done as u64);
+        world.skein(&dispatch).ok();
+        let workers = world.skein(&["status", "--json"]).ok().json();
+        let workers = workers["result"]["workers"].as_array().unwrap().clone();
+        assert_eq!(workers.len(), 1, "after {done} steps");
+        assert_eq!(workers[0]["handle"], "fix");
+        assert_eq!(workers[0]["outcome"], "ready");
+        let folders: Vec<_> = world.below("repo.skein");
+        assert_eq!(folders, [world.root().join("repo.skein/fix")]);
+        // Only what git had made before it said whose it is may stay, and it is git's to remove.
+        let admins = fs::read_dir(world.path(".git/worktrees")).unwrap().count();
+        assert!(admins == 1 || done == 2, "after {done} steps: {admins}");
+        world.check();
+    }
+}
+
+/// In a copy of a repository its workers are dead; those of the original are not.
+#[test]
+fn a_copied_repository_ends_no_agent_of_the_original() {
+    let world = scenes::still();
+    scenes::running(&world);
+    let copy = world.copy();
+    copy.skein(&["stop", "fix"]).ok();
+    assert_eq!(copy.field("fix", "outcome"), "failed");
+    assert_eq!(world.field("fix", "liveness"), "live");
+    world.skein(&["stop", "fix"]).ok();
+    assert_eq!(world.field("fix", "outcome"), "stopped");
+    assert_eq!(world.field("fix", "reason"), "stopped by a person");
+}

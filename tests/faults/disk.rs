@@ -1,0 +1,181 @@
+//! Real disks: one that is full, one that may not be written; and that reading writes nothing.
+
+use crate::faults::children::with_git;
+use crate::faults::scenes;
+use crate::faults::state;
+use crate::support::World;
+use crate::support::ran;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Something mounted on a folder, for as long as it lives.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    /// `None` where that is not allowed; then it says why.
+    fn new(args: &[&str], on: &Path) -> Option<Mounted> {
+        let said = Command::new("mount").args(args).arg(on).output();
+        let why = match said {
+            Ok(output) if output.status.success() => return Some(Mounted(on.to_owned())),
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(e) => e.to_string(),
+        };
+        writeln!(std::io::stdout().lock(), "faults: skipped, nothing can be mounted here: {why}").unwrap();
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
+    }
+}
+
+/// The calls of git at which the disk is filled; before the first of them the verb has looked that there
+/// is room.
+const MOMENTS: [&str; 3] = ["status", "update-ref", "read-tree"];
+
+#[test]
+fn a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(_disk) = Mounted::new(&["-t", "tmpfs", "-o", "size=24m", "skein"], folder.path()) else {
+        return;
+    };
+    let prepared = scenes::checked_out();
+    let whole = prepared.copy();
+    let old = whole.rev("main");
+    whole.skein(&["land", "fix"]).ok();
+    let (new, want) = (whole.rev("main"), state::of(&whole));
+    let (mut refused, mut landed) = (0, 0);
+    for (moment, pages) in MOMENTS.into_iter().flat_map(|m| (0..20).map(move |pages| (m, pages))) {
+        let at = format!("{pages} pages left at {moment}");
+        let world = prepared.copy_into(folder.path());
+        let filler = world.root().join("filler");
+        let mut command = world.command(&["land", "fix"]);
+        let file = filler.display();
+        let fill =
+            format!("dd if=/dev/zero of={file} bs=4096 2> /dev/null; truncate -s -{} {file}", pages * 4096);
+        with_git(&world, &mut command, moment, &format!("[ -e {file} ] || {{ {fill}; }}"));
+        let ran = ran(command.output().unwrap());
+        assert!(filler.exists(), "{at}: it was not filled");
+        assert!(!ran.err.contains("panicked"), "{at}: {}", ran.err);
+        let main = world.rev("main");
+        if ran.code == 0 {
+            landed += 1;
+            assert_eq!(main, new, "{at}: told, but not so");
+        } else {
+            refused += 1;
+            assert_eq!(ran.code, 128, "{at}: {}", ran.err);
+            let clean = ran.err.contains("refused: no-space") || ran.err.contains("fault: ");
+            assert!(clean, "{at}: {}", ran.err);
+            assert!(main == old || main == new, "{at}: {main}");
+        }
+        fs::remove_file(&filler).unwrap();
+        world.skein(&["land", "fix"]).ok();
+        if let Some(difference) = state::differ(&want, &state::of(&world)) {
+            panic!("{at}: {difference}\n{}", ran.err);
+        }
+        world.check();
+    }
+    writeln!(std::io::stdout().lock(), "faults: full disk: {refused} refused, {landed} landed").unwrap();
+    assert!(refused > 10 && landed > 0, "{refused} refused, {landed} landed");
+    // Before anything is begun there is a look at the room that is left.
+    let world = prepared.copy_into(folder.path());
+    fs::write(world.root().join("filler"), vec![1; 20 << 20]).unwrap();
+    world.skein(&["land", "fix"]).refused("no-space", 128);
+    assert_eq!(world.rev("main"), old);
+}
+
+/// Verbs that only look, each with its exit code on a repository with a ready worker.
+const READING: &[(&[&str], i32)] = &[
+    (&["status"], 0),
+    (&["status", "--json"], 0),
+    (&["show", "fix"], 0),
+    (&["show", "fix", "--diff"], 0),
+    (&["show", "fix", "--brief"], 0),
+    (&["show", "fix", "--events"], 0),
+    (&["show", "fix", "--log"], 0),
+    (&["landed", "fix", "--explain"], 1),
+    (&["landed", "side"], 0),
+    (&["log"], 0),
+    (&["wait", "fix", "--timeout", "1s"], 0),
+    (&["land", "fix", "--dry-run"], 0),
+    (&["import", "fix", "--dry-run"], 0),
+];
+
+#[test]
+fn a_disk_that_may_not_be_written() {
+    let world = scenes::ready();
+    let root = world.root();
+    let text = root.to_str().unwrap();
+    let Some(_bound) = Mounted::new(&["--bind", text], &root) else { return };
+    let Some(_closed) = Mounted::new(&["-o", "remount,bind,ro"], &root) else { return };
+    assert!(fs::write(root.join("x"), "").is_err(), "the disk is not read-only");
+    for (args, code) in READING {
+        world.skein(args).code(*code);
+    }
+    let writing: &[&[&str]] = &[
+        &["dispatch", "task", "--", "true"],
+        &["import", "fix"],
+        &["import", "fix", "--into", "coord"],
+        &["candidate", "create", "fix"],
+        &["land", "fix"],
+        &["land", "fix", "--gate", "true"],
+    ];
+    for args in writing {
+        let ran = world.skein(args).refused("read-only", 128);
+        assert!(!ran.err.contains("panicked"), "{args:?}: {}", ran.err);
+    }
+    // Everything is there already, so there is nothing to write.
+    world.skein(&["init"]).ok();
+}
+
+/// Content and times of everything below a folder.
+fn digest(dir: &Path, all: &mut BTreeMap<PathBuf, String>) {
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let (path, meta) = (entry.path(), entry.path().symlink_metadata().unwrap());
+        let stamp = format!("{} {}.{} {}", meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.mode());
+        if meta.is_dir() {
+            digest(&path, all);
+            all.insert(path, stamp);
+        } else {
+            let bytes = if meta.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            all.insert(path, format!("{stamp} {bytes:?}"));
+        }
+    }
+}
+
+#[test]
+fn reading_verbs_write_nothing() {
+    let world = scenes::ready();
+    scenes::dirty(&world);
+    let look = || {
+        let mut all = BTreeMap::new();
+        digest(&world.root(), &mut all);
+        all
+    };
+    let before = look();
+    for (args, code) in READING {
+        world.skein(args).code(*code);
+        let after = look();
+        let changed = before.iter().filter(|(path, was)| after.get(*path) != Some(was)).map(|(path, _)| path);
+        let new = after.keys().filter(|path| !before.contains_key(*path));
+        let wrote: Vec<&PathBuf> = changed.chain(new).collect();
+        assert!(wrote.is_empty(), "{args:?} wrote {wrote:?}");
+    }
+    // Where there is nothing of ours yet, too.
+    let fresh = World::new();
+    let mut all = BTreeMap::new();
+    digest(&fresh.root(), &mut all);
+    for (args, code) in [(&["status"][..], 0), (&["log"], 0), (&["landed", "main"], 128)] {
+        fresh.skein(args).code(code);
+    }
+    let mut after = BTreeMap::new();
+    digest(&fresh.root(), &mut after);
+    assert_eq!(all, after);
+}
