@@ -8,7 +8,9 @@ use crate::faults::sweep::Act;
 use crate::faults::sweep::Scene;
 use crate::support::MOMENT;
 use crate::support::World;
+use crate::support::acts::until;
 use std::fs;
+use std::path::Path;
 
 pub const WORK: &str = "sed -i s/1/one/ a.txt && echo new > new.txt && git add -A && git commit -qm fixed";
 
@@ -206,12 +208,18 @@ fn dispatched(world: &World) -> State {
 
 /// Whether the strike came before the supervisor had taken over. If it had, the worker does its work.
 fn not_taken_over(world: &World) -> bool {
+    // It may be on its way still: what it will do is known when its process is gone. All worlds have the
+    // same ids, so it is known by its place.
+    until("the end of supervisor and agent", || !works_in(&world.root()));
     let status = world.skein(&["status", "--json"]).ok().json();
-    let Some(worker) = status["result"]["workers"].as_array().unwrap().first().cloned() else { return true };
-    // It may be on its way still: what it will do is known when its process is gone.
-    let ulid = worker["worker"].as_str().unwrap().to_owned();
-    crate::support::acts::until("the end of its supervisor", || !crate::support::acts::mentions(&ulid));
-    world.field("fix", "outcome") == "active"
+    let worker = status["result"]["workers"].as_array().unwrap().first().cloned();
+    worker.is_none_or(|worker| worker["outcome"] == "active")
+}
+
+/// Whether any process has its working directory there.
+fn works_in(folder: &Path) -> bool {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|p| fs::read_link(p.path().join("cwd")).ok()).any(|cwd| cwd.starts_with(folder))
 }
 
 #[test]

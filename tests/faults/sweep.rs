@@ -194,10 +194,11 @@ fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
     if ran.code == 0 {
         stands(scene, &world, reference, &at);
     }
+    let again = (scene.again)(&world);
     if plan.action == "kill" {
         clean(&world, k);
     }
-    if (scene.again)(&world) {
+    if again {
         let again = world.skein(&scene.args);
         assert_eq!(again.code, 0, "{at}: the same again\n{}{}", again.out, again.err);
         assert!(!again.err.contains("panicked"), "{at}: {}", again.err);
