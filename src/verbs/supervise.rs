@@ -45,6 +45,9 @@ const SCRIPTED: &str = include_str!("scripted.sh");
 const QUIET: Duration = Duration::from_millis(200);
 const AT_MOST: Duration = Duration::from_secs(2);
 
+/// How long somebody may look at the lock of a supervisor that is being born; another one has it for good.
+const LOOKS: Duration = Duration::from_secs(1);
+
 /// How long dispatch waits for the supervisor's first sign of life.
 const START: Duration = Duration::from_secs(20);
 
@@ -142,7 +145,7 @@ pub fn run(session: &Session<'_>, id: WorkerId) -> Result<()> {
     crate::host::become_supervisor()?;
     let spec = crate::host::read_optional(&session.local.spec(id))?.unwrap_or_default();
     let job: Job = serde_json::from_slice(&spec).map_err(|e| Failure::fault("reading the job", e))?;
-    let _alive = Lock::try_acquire(&session.local.alive(id))?
+    let _alive = Lock::acquire(&session.local.alive(id), LOOKS)?
         .ok_or_else(|| Failure::fault("supervising", "another supervisor has this worker"))?;
     crate::host::put(&session.local.pid(id), format!("{}\n", std::process::id()).as_bytes())?;
     crate::fault::point("supervise: taken over");
