@@ -60,13 +60,16 @@ pub fn one(session: &Session<'_>, worker: &Worker, end: &End) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether the worktree holds anything that its checkout did not make. That a supervisor took over is noted
-/// in a file that a power cut may lose; what it has done must not go with it.
+/// Whether its refs or the worktree hold anything that its birth did not make. That a supervisor took over is
+/// noted in a file that a power cut may lose; what it has done must not go with it.
 fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
-    let Some(admin) = custody::standing(session, worker.id)? else { return Ok(false) };
     let repo = &session.repo;
     let base = worker.record.base;
-    if repo.head_of(&admin)?.is_some_and(|head| head != base) || worker.wip.is_some() {
+    if worker.wip.is_some() || worker.head.is_some_and(|head| head != base) {
+        return Ok(true);
+    }
+    let Some(admin) = custody::standing(session, worker.id)? else { return Ok(false) };
+    if repo.head_of(&admin)?.is_some_and(|head| head != base) {
         return Ok(true);
     }
     let captured = snapshot::capture(session, worker.id, &admin)?.tree(repo.objects.tree_of(base)?)?;

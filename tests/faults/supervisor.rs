@@ -40,6 +40,33 @@ fn supervisor() {
     sweep::table("supervisor", PLANS, 6, |plan, k| case(&world, plan, k));
 }
 
+/// The files in `run` may be gone after a power cut, and the worktree with a hasty hand: the refs still tell.
+#[test]
+fn a_worker_known_only_by_its_refs_keeps_what_they_hold() {
+    let world = scenes::still();
+    let agent = "git commit -q --allow-empty -m first; echo more > more.txt; \
+                 until git rev-parse -q --verify refs/skein-local/wip/$SKEIN_WORKER; do sleep 0.05; done; sleep 60";
+    world.skein(&["dispatch", "--name", "fix", "fix it", "--", "sh", "-c", agent]).ok();
+    let id = world.ulid("fix");
+    let wip = format!("refs/skein-local/wip/{id}");
+    until("a snapshot", || world.try_git(["rev-parse", "-q", "--verify", &wip]).status.success());
+    let run = world.path(&format!(".git/skein/run/{id}"));
+    let supervisor = fs::read_to_string(run.join("pid")).unwrap();
+    std::process::Command::new("kill").args(["-KILL", supervisor.trim()]).output().unwrap();
+    until("the supervisor to end", || !runs(supervisor.trim()));
+    let (snapshot, head) = (world.rev(&wip), world.rev(&format!("refs/skein-local/head/{id}")));
+    fs::remove_file(run.join("pid")).unwrap();
+    fs::remove_dir_all(world.root().join("repo.skein/fix")).unwrap();
+    world.skein(&["stop", "fix"]).ok();
+    sweep::clean(&world, 3);
+    assert_eq!(world.field("fix", "outcome"), "failed");
+    assert_eq!(world.git(["show", &format!("{snapshot}:more.txt")]), "more");
+    assert!(world.reachable(&head));
+    world.skein(&["land", "fix", "--any-outcome", "--uncommitted"]).ok();
+    assert_eq!(world.git(["show", "main:more.txt"]), "more");
+    world.check();
+}
+
 fn case(prepared: &World, plan: Plan, k: u64) -> bool {
     let world = prepared.copy();
     let (dispatched, mark) = dispatch(&world, plan, k);
