@@ -164,6 +164,11 @@ impl Worker {
         names::worker(self.id)
     }
 
+    /// Its `HEAD` as far as it is kept; its base before it was ever seen to move.
+    pub fn tip(&self) -> Oid {
+        self.head.or(self.record.tip).unwrap_or(self.record.base)
+    }
+
     /// Its ref, for a command that a person can type.
     pub fn ref_text(&self) -> String {
         self.ref_name().map_or_else(|_| self.id.to_string(), String::from)

@@ -89,22 +89,28 @@ pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
     from_refs(session, worker, kept)
 }
 
-/// Without a worktree: the kept `HEAD`, and the newest snapshot if it was taken on top of it.
+/// The newest picture of the work in the refs: the kept `HEAD`, and the tree of the newest snapshot if that
+/// was taken on this very `HEAD`, else the tree of `HEAD`.
+pub fn picture(session: &Session<'_>, worker: &Worker) -> Result<(Oid, Oid)> {
+    let objects = &session.repo.objects;
+    let head = worker.tip();
+    if let Some(wip) = worker.wip {
+        let snapshot = objects.commit(wip)?;
+        if snapshot.parents.first() == Some(&head) {
+            return Ok((head, snapshot.tree));
+        }
+    }
+    Ok((head, objects.tree_of(head)?))
+}
+
+/// Without a worktree the refs say what there is.
 fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<Seen> {
     let objects = &session.repo.objects;
-    let head: Oid = kept.head.or(worker.record.tip).unwrap_or(worker.record.base);
-    let head_tree = objects.tree_of(head)?;
-    let tree = match kept.wip {
-        Some(wip) => {
-            let snapshot = objects.commit(wip)?;
-            if snapshot.parents.first() == Some(&head) { snapshot.tree } else { head_tree }
-        }
-        None => head_tree,
-    };
+    let (head, tree) = picture(session, worker)?;
     Ok(Seen {
         head,
         tree,
-        leftovers: objects.diff_trees(head_tree, tree)?,
+        leftovers: objects.diff_trees(objects.tree_of(head)?, tree)?,
         skipped: Vec::new(),
         ignored: Vec::new(),
         kept,

@@ -71,8 +71,7 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
     let onto = request.onto.clone().unwrap_or_else(|| worker.record.onto.clone());
     let target = session.branch_tip(view, &onto)?;
     let delta = worker.delta(&session.repo)?;
-    let head = worker.head.or(worker.record.tip).unwrap_or(worker.record.base);
-    let tip = delta.as_ref().map_or(head, |d| d.tip);
+    let tip = delta.as_ref().map_or_else(|| worker.tip(), |d| d.tip);
     let ledger = Ledger::load(&session.repo, view)?;
     let receipts = ledger
         .deltas()

@@ -5,6 +5,7 @@ use crate::domain::Result;
 use crate::plumbing::Kind;
 use crate::state::Ledger;
 use crate::state::Worker;
+use crate::verbs::custody;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
@@ -77,18 +78,10 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     }
 }
 
-/// Base and the newest tree known: the snapshot if it was taken on the kept `HEAD`, else that `HEAD`.
+/// The trees of the base and of the newest picture.
 fn trees(session: &Session<'_>, worker: &Worker) -> Result<(crate::domain::Oid, crate::domain::Oid)> {
-    let objects = &session.repo.objects;
-    let head = worker.head.or(worker.record.tip).unwrap_or(worker.record.base);
-    let base = objects.tree_of(worker.record.base)?;
-    if let Some(wip) = worker.wip {
-        let snapshot = objects.commit(wip)?;
-        if snapshot.parents.first() == Some(&head) {
-            return Ok((base, snapshot.tree));
-        }
-    }
-    Ok((base, objects.tree_of(head)?))
+    let (_, now) = custody::picture(session, worker)?;
+    Ok((session.repo.objects.tree_of(worker.record.base)?, now))
 }
 
 fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {

@@ -125,15 +125,8 @@ pub fn kept_now(session: &Session<'_>, id: WorkerId) -> Result<Kept> {
 fn strays(session: &Session<'_>, id: WorkerId, admin: &Admin, head: Oid, kept: Kept) -> Result<Vec<Oid>> {
     let objects = &session.repo.objects;
     let mut known: HashSet<Oid> = [head].into_iter().chain(kept.head).collect();
-    let mut next = kept.wip;
-    while let Some(wip) = next {
-        let parents = objects.commit(wip)?.parents;
-        known.extend(parents.iter().copied());
-        // A snapshot's parents: its HEAD, the snapshot before it, strays.
-        next = parents
-            .get(1)
-            .copied()
-            .filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
+    for wip in chain(session, kept.wip)? {
+        known.extend(objects.commit(wip)?.parents);
     }
     let mut lost: Vec<Oid> = session
         .repo
@@ -170,13 +163,11 @@ pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> 
         Ok(objects.entry_at(seen.tree, path)? == change.old
             && objects.entry_at(head_tree, path)? == change.old)
     };
-    let mut next = seen.kept.wip;
-    while let Some(wip) = next {
-        let commit = objects.commit(wip)?;
-        for (at, parent) in commit.parents.iter().enumerate() {
-            if at == 1 && objects.commit(*parent)?.subject().starts_with(b"snapshot of") {
-                continue;
-            }
+    let snapshots = chain(session, seen.kept.wip)?;
+    for (at, wip) in snapshots.iter().enumerate() {
+        let commit = objects.commit(*wip)?;
+        let before = snapshots.get(at + 1);
+        for parent in commit.parents.iter().filter(|p| Some(*p) != before) {
             if objects.is_ancestor(*parent, seen.head)? {
                 continue;
             }
@@ -191,11 +182,6 @@ pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> 
         if all_gone || any(&tracked, gone)? {
             return Ok(true);
         }
-        next = commit
-            .parents
-            .get(1)
-            .copied()
-            .filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
     }
     Ok(false)
 }
@@ -209,7 +195,8 @@ fn any(changes: &[Change], test: impl Fn(&Change) -> Result<bool>) -> Result<boo
     Ok(false)
 }
 
-/// The snapshot `newest` and those before it, newest first.
+/// The snapshot `newest` and those before it, newest first. A snapshot's parents: its `HEAD`, the snapshot
+/// before it, strays.
 pub fn chain(session: &Session<'_>, newest: Option<Oid>) -> Result<Vec<Oid>> {
     let objects = &session.repo.objects;
     let mut found = Vec::new();

@@ -87,15 +87,7 @@ pub fn row(
 ) -> Result<Row> {
     let objects = &session.repo.objects;
     let record = &worker.record;
-    let head = worker.head.or(record.tip).unwrap_or(record.base);
-    let shown = match worker.wip {
-        // A snapshot counts while it is the newest picture: taken on this very HEAD.
-        Some(wip) => {
-            let snapshot = objects.commit(wip)?;
-            if snapshot.parents.first() == Some(&head) { snapshot.tree } else { objects.tree_of(head)? }
-        }
-        None => objects.tree_of(head)?,
-    };
+    let (head, shown) = custody::picture(session, worker)?;
     let on_base = objects.is_ancestor(record.base, head)?;
     let behind = match view.branches.get(&record.onto) {
         Some(target) => objects.between(record.base, *target)?.len(),
