@@ -60,18 +60,15 @@ pub struct Noted {
 pub struct Frozen {
     pub delta: DeltaRecord,
     pub noted: Noted,
-    /// The ref move that records the delta, if it is new: its objects are durable, nothing names them yet.
+    /// The ref move that records the delta, if it is new. Its objects become durable with that move.
     pub pending: Option<Edit>,
 }
 
-impl Frozen {
-    /// Records the delta now.
-    pub fn settle(self, session: &Session<'_>, worker: &Worker) -> Result<Frozen> {
-        let Some(edit) = self.pending.clone().filter(|_| !session.dry) else { return Ok(self) };
-        match Draft::new(&session.repo).put(edit).publish()? {
-            Moved::Done => Ok(Frozen { pending: None, ..self }),
-            Moved::Lost(_) => Err(raced(worker.record.handle.as_str())),
-        }
+/// Records a new delta of `handle` by itself.
+pub fn settle(session: &Session<'_>, pending: Edit, handle: &str) -> Result<()> {
+    match Draft::new(&session.repo).put(pending).publish()? {
+        Moved::Done => Ok(()),
+        Moved::Lost(_) => Err(raced(handle)),
     }
 }
 
@@ -90,11 +87,11 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     } else {
         (seen.head, false)
     };
-    let delta = describe(session, worker, tip, uncommitted)?;
+    let changes = objects.diff_trees(objects.tree_of(base)?, objects.tree_of(tip)?)?;
+    let delta = describe(session, worker, tip, uncommitted, &changes)?;
     if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
         return Err(empty(worker, base, tip));
     }
-    let changes = objects.diff_trees(objects.tree_of(base)?, delta.tree)?;
     check_paths(session, worker, delta.tree, &changes)?;
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
@@ -127,7 +124,7 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
 }
 
 /// Somebody else wrote the record of `handle` in between.
-pub fn raced(handle: &str) -> Failure {
+fn raced(handle: &str) -> Failure {
     Refusal::new(Token::RecordMoved, format!("the record of {handle} was written by somebody else just now"))
         .show(LIST_SHARED)
         .next("do the same again")
@@ -199,16 +196,21 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
 
 /// A person may have fast-forwarded the branch to the worker's own commits; those are not foreign.
 fn all_by(session: &Session<'_>, worker: &Worker, commits: &[Oid]) -> Result<bool> {
-    let mail = custody::mail(worker.id);
     for oid in commits {
-        if !session.repo.objects.commit(*oid)?.committer.contains_str(&mail) {
+        if !custody::committed_by(session, *oid, worker.id)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn describe(session: &Session<'_>, worker: &Worker, tip: Oid, uncommitted: bool) -> Result<DeltaRecord> {
+fn describe(
+    session: &Session<'_>,
+    worker: &Worker,
+    tip: Oid,
+    uncommitted: bool,
+    changes: &[Change],
+) -> Result<DeltaRecord> {
     let objects = &session.repo.objects;
     let base = worker.record.base;
     let mut commits = Vec::new();
@@ -222,17 +224,15 @@ fn describe(session: &Session<'_>, worker: &Worker, tip: Oid, uncommitted: bool)
             subject: commit.subject().to_str_lossy().into_owned(),
         });
     }
-    let tree = objects.tree_of(tip)?;
-    let changes = objects.diff_trees(objects.tree_of(base)?, tree)?;
     Ok(DeltaRecord {
         v: VERSION,
         n: worker.record.deltas + 1,
         worker: worker.id,
         base,
         tip,
-        tree,
+        tree: objects.tree_of(tip)?,
         commits,
-        net: objects.identity(&changes)?,
+        net: objects.identity(changes)?,
         paths: changes.len() as u64,
         uncommitted,
         created: worker.record.ended.unwrap_or(worker.record.created),

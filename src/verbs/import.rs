@@ -8,12 +8,12 @@ use crate::plumbing::Moved;
 use crate::state::DeltaRecord;
 use crate::state::Draft;
 use crate::state::View;
-use crate::verbs::candidate::Source;
 use crate::verbs::freeze;
 use crate::verbs::freeze::Noted;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
+use crate::verbs::land::Resolved;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -33,15 +33,12 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     let view = land::begin(session, request.dry_run)?;
     let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
     let worker = view.worker(name)?;
-    let frozen = freeze::run(session, &view, worker, request.take)?.settle(session, worker)?;
-    let landed = target.map(|target| bring(session, name, target, request)).transpose()?;
-    Ok(Imported {
-        handle: worker.record.handle.to_string(),
-        delta: frozen.delta,
-        landed,
-        noted: frozen.noted,
-        dry_run: request.dry_run,
-    })
+    let frozen = freeze::run(session, &view, worker, request.take)?;
+    let (delta, noted) = (frozen.delta.clone(), frozen.noted.clone());
+    let found = Resolved::of(worker, frozen);
+    found.settle(session)?;
+    let landed = target.map(|target| bring(session, found, target, request)).transpose()?;
+    Ok(Imported { handle: worker.record.handle.to_string(), delta, landed, noted, dry_run: request.dry_run })
 }
 
 /// A coordination branch; one that is new begins at the trunk.
@@ -62,11 +59,8 @@ impl Target {
     }
 }
 
-fn bring(session: &Session<'_>, name: &str, target: Target, request: &Request) -> Result<Landed> {
+fn bring(session: &Session<'_>, mut found: Resolved, target: Target, request: &Request) -> Result<Landed> {
     let Target { branch, begins } = target;
-    let view = session.view()?;
-    let mut found = land::resolve(session, &view, name, request.take)?;
-    debug_assert!(matches!(found.source, Source::Delta { .. }));
     // A coordination branch collects; the gate runs when it lands.
     found.gates.clear();
     let Some((trunk, tip)) = begins else { return land::attempts(session, &found, &branch, request) };

@@ -8,19 +8,19 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::Edit;
-use crate::plumbing::Moved;
 use crate::state::CandidateRecord;
-use crate::state::Draft;
 use crate::state::LIST_SHARED;
 use crate::state::Landing;
 use crate::state::Ledger;
 pub use crate::state::Match;
 use crate::state::View;
+use crate::state::Worker;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
 use crate::verbs::candidate::Shape;
 use crate::verbs::candidate::Source;
 use crate::verbs::freeze;
+use crate::verbs::freeze::Frozen;
 use crate::verbs::freeze::Noted;
 use crate::verbs::freeze::Take;
 use crate::verbs::gate;
@@ -85,10 +85,7 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
 
 fn once(session: &Session<'_>, view: &View, name: &str, request: &Request) -> Result<Landed> {
     let found = resolve_lazily(session, view, name, request.take)?;
-    let onto = match (&request.onto, &found.worker_onto) {
-        (Some(onto), _) | (None, Some(onto)) => onto.clone(),
-        (None, None) => session.trunk(view)?,
-    };
+    let onto = found.target(session, view, request)?;
     attempts(session, &found, &onto, request)
 }
 
@@ -108,7 +105,7 @@ pub struct Resolved {
     pub source: Source,
     /// Records the delta if it is new; taken by the first landing that is tried.
     pending: Cell<Option<Edit>>,
-    pub worker_onto: Option<RefName>,
+    worker_onto: Option<RefName>,
     pub gates: Vec<String>,
     noted: Noted,
 }
@@ -126,17 +123,29 @@ fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) ->
         Ok(worker) => worker,
         Err(no_worker) => return branch(view, name).ok_or(no_worker),
     };
-    let frozen = freeze::run(session, view, worker, take)?;
-    Ok(Resolved {
-        source: Source::Delta { handle: worker.record.handle.to_string(), delta: Box::new(frozen.delta) },
-        pending: Cell::new(frozen.pending),
-        worker_onto: Some(worker.record.onto.clone()),
-        gates: worker.record.checks.clone(),
-        noted: frozen.noted,
-    })
+    Ok(Resolved::of(worker, freeze::run(session, view, worker, take)?))
 }
 
 impl Resolved {
+    /// A worker whose work is frozen.
+    pub fn of(worker: &Worker, frozen: Frozen) -> Resolved {
+        Resolved {
+            source: Source::Delta { handle: worker.record.handle.to_string(), delta: Box::new(frozen.delta) },
+            pending: Cell::new(frozen.pending),
+            worker_onto: Some(worker.record.onto.clone()),
+            gates: worker.record.checks.clone(),
+            noted: frozen.noted,
+        }
+    }
+
+    /// The branch it goes to: the one asked for, else the worker's own, else the trunk.
+    pub fn target(&self, session: &Session<'_>, view: &View, request: &Request) -> Result<RefName> {
+        match (&request.onto, &self.worker_onto) {
+            (Some(onto), _) | (None, Some(onto)) => Ok(onto.clone()),
+            (None, None) => session.trunk(view),
+        }
+    }
+
     fn is_new(&self) -> bool {
         let pending = self.pending.take();
         let new = pending.is_some();
@@ -145,11 +154,10 @@ impl Resolved {
     }
 
     /// Records a new delta by itself.
-    fn settle(&self, session: &Session<'_>) -> Result<()> {
-        let Some(edit) = self.pending.take().filter(|_| !session.dry) else { return Ok(()) };
-        match Draft::new(&session.repo).put(edit).publish()? {
-            Moved::Done => Ok(()),
-            Moved::Lost(_) => Err(freeze::raced(self.source.name())),
+    pub fn settle(&self, session: &Session<'_>) -> Result<()> {
+        match self.pending.take() {
+            Some(edit) => freeze::settle(session, edit, self.source.name()),
+            None => Ok(()),
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
     session.refuse_in_worker("candidate create")?;
     let view = land::begin(session, false)?;
     let found = land::resolve(session, &view, name, request.take)?;
-    let onto = target(session, &view, &found, request)?;
+    let onto = found.target(session, &view, request)?;
     let tip = session.branch_tip(&view, &onto)?;
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?;
     let fresh =
@@ -81,18 +81,6 @@ fn of_this_delta(record: &CandidateRecord, source: &candidate::Source) -> bool {
     }
 }
 
-fn target(
-    session: &Session<'_>,
-    view: &crate::state::View,
-    found: &land::Resolved,
-    request: &Request,
-) -> Result<RefName> {
-    match (&request.onto, &found.worker_onto) {
-        (Some(onto), _) | (None, Some(onto)) => Ok(onto.clone()),
-        (None, None) => session.trunk(view),
-    }
-}
-
 /// Runs the gate on the waiting candidate and notes on it what passed.
 pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate admit")?;
@@ -120,7 +108,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     session.refuse_in_worker("candidate integrate")?;
     let view = land::begin(session, false)?;
     let found = land::resolve(session, &view, name, request.take)?;
-    let onto = target(session, &view, &found, request)?;
+    let onto = found.target(session, &view, request)?;
     let clone = session.clone_id().unwrap_or_default().to_owned();
     let held = Landings::begin(session, &clone)?;
     let view = session.view()?;
@@ -157,7 +145,7 @@ fn the_waiting(
     request: &Request,
 ) -> Result<(land::Resolved, RefName, Candidate)> {
     let found = land::resolve(session, view, name, request.take)?;
-    let onto = target(session, view, &found, request)?;
+    let onto = found.target(session, view, request)?;
     let waiting = candidate::waiting(session, view, &found.source, &onto)?.pop();
     match waiting {
         Some(waiting) => Ok((found, onto, waiting)),
