@@ -11,7 +11,6 @@
     reason = "a program for developers"
 )]
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -90,17 +89,14 @@ fn stream(files: usize) -> String {
     let mut text =
         String::from("commit refs/heads/main\ncommitter Ada <a@x> 1767225600 +0000\ndata 4\nbase\n");
     for n in 0..files {
-        let body = lines(n);
-        write!(
-            text,
-            "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n",
-            n / 400,
-            n / 20 % 20,
-            body.len()
-        )
-        .unwrap();
+        text += &file(n, &lines(n));
     }
     text
+}
+
+/// The `n`-th file with its content, for `git fast-import`.
+fn file(n: usize, body: &str) -> String {
+    format!("M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n", n / 400, n / 20 % 20, body.len())
 }
 
 fn lines(n: usize) -> String {
@@ -114,14 +110,7 @@ fn edit(branch: &str, count: usize, step: usize, line: usize) -> String {
     );
     for n in (0..count).map(|k| k * step) {
         let body = lines(n).replace(&format!("{n} {line}\n"), &format!("{n} {line} {branch}\n"));
-        write!(
-            text,
-            "M 100644 inline d{:03}/e{:02}/f{n}\ndata {}\n{body}\n",
-            n / 400,
-            n / 20 % 20,
-            body.len()
-        )
-        .unwrap();
+        text += &file(n, &body);
     }
     text
 }

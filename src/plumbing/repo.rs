@@ -36,8 +36,9 @@ pub struct Repo {
 }
 
 impl Repo {
-    /// The repository that git finds from `cwd`, with the person's `GIT_DIR` and the like.
-    pub fn discover(cwd: &Path, git: Git) -> Result<Repo> {
+    /// The repository that git finds from `cwd`, with the person's `GIT_DIR` and the like, and its
+    /// configuration.
+    pub fn discover(cwd: &Path, git: Git) -> Result<(Repo, Config)> {
         if !cwd.is_dir() {
             return Err(Refusal::new(Token::NotARepository, format!("there is no folder {}", cwd.display()))
                 .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
@@ -78,11 +79,12 @@ impl Repo {
             },
             git,
         };
+        let config = repo.config()?;
         // A linked worktree of a bare repository is not bare, its repository is.
         if repo.dirs.git != repo.dirs.common {
-            repo.dirs.bare = repo.config()?.is_true("core.bare");
+            repo.dirs.bare = config.is_true("core.bare");
         }
-        Ok(repo)
+        Ok((repo, config))
     }
 
     /// Whether references live in reftables rather than in files.
@@ -97,10 +99,7 @@ impl Repo {
 
     /// The commit that `rev` names, in the person's own reading (their worktree's `HEAD`, say).
     pub fn resolve_commit(&self, rev: &str) -> Result<Option<Oid>> {
-        let spec = format!("{rev}^{{commit}}");
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &spec];
-        let found = self.git.run(&Call::new([git_dir(&self.dirs.git)]).args(&args).reads())?;
-        if found.ok() { found.text().parse().map(Some) } else { Ok(None) }
+        self.resolve_any(&format!("{rev}^{{commit}}"))
     }
 
     /// What `rev` names, of any kind.

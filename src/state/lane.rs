@@ -68,16 +68,38 @@ fn subject(record: &LaneRecord) -> String {
 /// The records of one lane, newest first, each with its commit. A record that cannot be read is skipped:
 /// it is somebody else's version, and never rewritten.
 pub fn records(repo: &Repo, tip: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> {
-    let mut found = Vec::new();
-    let mut next = tip;
-    while let Some(oid) = next {
-        let commit = repo.objects.commit(oid)?;
-        if let Read::Known(record) = read::<LaneRecord>(repo, commit.tree, "record.json")? {
-            found.push((oid, record));
+    walk(repo, tip).collect()
+}
+
+/// The same, read as far as it is asked for.
+fn walk(repo: &Repo, tip: Option<Oid>) -> impl Iterator<Item = Result<(Oid, LaneRecord)>> {
+    let (mut next, mut behind) = (tip, None);
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(parents) = behind.take() {
+                match previous(repo, &parents) {
+                    Ok(before) => next = before,
+                    Err(failure) => return Some(Err(failure)),
+                }
+            }
+            let oid = next.take()?;
+            match entry(repo, oid) {
+                Ok((record, parents)) => {
+                    behind = Some(parents);
+                    if let Read::Known(record) = record {
+                        return Some(Ok((oid, record)));
+                    }
+                }
+                Err(failure) => return Some(Err(failure)),
+            }
         }
-        next = previous(repo, &commit.parents)?;
-    }
-    Ok(found)
+    })
+}
+
+/// The record at a commit of a lane, and the commit's parents.
+fn entry(repo: &Repo, oid: Oid) -> Result<(Read<LaneRecord>, Vec<Oid>)> {
+    let commit = repo.objects.commit(oid)?;
+    Ok((read(repo, commit.tree, "record.json")?, commit.parents))
 }
 
 /// The previous record of a lane is the first parent, unless that is an object the record keeps: the first
@@ -100,17 +122,13 @@ pub struct Ledger {
 /// The intent of this clone that has no end yet. There is at most one: each writer ends what it finds
 /// open before it begins, so the newest intent or end decides.
 pub fn open_intent(repo: &Repo, tip: Option<Oid>) -> Result<Option<(OpId, i64, Landing)>> {
-    let mut next = tip;
-    while let Some(oid) = next {
-        let commit = repo.objects.commit(oid)?;
-        if let Read::Known(record) = read::<LaneRecord>(repo, commit.tree, "record.json")? {
-            match record.entry {
-                Entry::Intent(landing) => return Ok(Some((record.op, record.at, landing))),
-                Entry::Landing(_) | Entry::Abandoned { .. } => return Ok(None),
-                Entry::Evidence(_) => {}
-            }
+    for found in walk(repo, tip) {
+        let (_, record) = found?;
+        match record.entry {
+            Entry::Intent(landing) => return Ok(Some((record.op, record.at, landing))),
+            Entry::Landing(_) | Entry::Abandoned { .. } => return Ok(None),
+            Entry::Evidence(_) => {}
         }
-        next = previous(repo, &commit.parents)?;
     }
     Ok(None)
 }

@@ -44,7 +44,6 @@ pub struct View {
     pub unreadable: Vec<(WorkerId, String)>,
     pub lanes: BTreeMap<String, Oid>,
     pub candidates: BTreeMap<OpId, Oid>,
-    pub landed_notes: Option<Oid>,
     /// Local branches.
     pub branches: BTreeMap<RefName, Oid>,
     /// Where `origin/HEAD` points, as a local branch name.
@@ -75,8 +74,7 @@ impl View {
                 Some(Ours::Head(id)) => drop(heads.insert(id, r.oid)),
                 Some(Ours::Wip(id)) => drop(wips.insert(id, r.oid)),
                 Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
-                Some(Ours::LandedNotes) => view.landed_notes = Some(r.oid),
-                Some(Ours::Reserved) => {}
+                Some(Ours::LandedNotes | Ours::Reserved) => {}
                 None => return Err(squatted(&r)),
             }
         }

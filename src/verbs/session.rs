@@ -47,8 +47,7 @@ pub struct Session<'s> {
 impl<'s> Session<'s> {
     /// Finds the repository from `cwd`. Nothing is written.
     pub fn open(env: &'s Env, cwd: &Path, tell: &'s dyn Fn(&str)) -> Result<Session<'s>> {
-        let repo = Repo::discover(cwd, Git::new(env.iter()))?;
-        let config = repo.config()?;
+        let (repo, config) = Repo::discover(cwd, Git::new(env.iter()))?;
         let local = Local::new(&repo.dirs.common);
         Ok(Session { repo, clock: Clock::system(env), env, config, local, dry: false, tell })
     }
