@@ -73,7 +73,8 @@ pub fn records(repo: &Repo, tip: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> 
 
 /// The same, read as far as it is asked for.
 fn walk(repo: &Repo, tip: Option<Oid>) -> impl Iterator<Item = Result<(Oid, LaneRecord)>> {
-    let (mut next, mut behind) = (tip, None);
+    let mut next = tip;
+    let mut behind: Option<Vec<Oid>> = None;
     std::iter::from_fn(move || {
         loop {
             if let Some(parents) = behind.take() {
