@@ -218,6 +218,9 @@ impl Git {
         for (key, value) in vars {
             let name = key.to_string_lossy();
             let pair = (key.to_owned(), value.to_owned());
+            if name == "PATH" {
+                git.program = located(value);
+            }
             if ALLOWED.contains(&name.as_ref()) {
                 git.env.push(pair);
             } else if PERSON.contains(&name.as_ref())
@@ -259,12 +262,21 @@ impl Git {
 
     /// Runs to the end. Any exit code is an answer; only a failure to run is an error.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Output> {
+        self.finish(call, self.start(call)?)
+    }
+
+    /// Starts a call; [`Git::finish`] gives its answer. What is started together runs together.
+    pub(super) fn start(&self, call: &Call<'_>) -> Result<Child> {
         let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
         crate::fault::git().map_err(failed)?;
         let mut command = self.command(call);
         command.stdin(if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
+        command.spawn().map_err(failed)
+    }
+
+    pub(super) fn finish(&self, call: &Call<'_>, mut child: Child) -> Result<Output> {
+        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
         let feed = child.stdin.take().zip(call.stdin);
         let output = std::thread::scope(|scope| {
             // A child that answers before it has read everything would block a single thread.
@@ -280,7 +292,10 @@ impl Git {
 
     /// Runs to the end; any exit code but 0 is a fault.
     pub(super) fn expect(&self, call: &Call<'_>) -> Result<Output> {
-        let output = self.run(call)?;
+        self.expected(call, self.run(call)?)
+    }
+
+    pub(super) fn expected(&self, call: &Call<'_>, output: Output) -> Result<Output> {
         if output.ok() {
             return Ok(output);
         }
@@ -295,6 +310,15 @@ impl Git {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(failed)
     }
+}
+
+/// The `git` that `PATH` leads to. A full path spares each start the search, and the copy of our own memory
+/// that the standard library makes to search in.
+fn located(path: &OsStr) -> OsString {
+    let here = std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
+    let mut found =
+        here.filter(|p| rustix::fs::access(p, rustix::fs::Access::EXEC_OK).is_ok() && p.is_file());
+    found.next().map_or_else(|| "git".into(), PathBuf::into_os_string)
 }
 
 fn words(args: &[OsString]) -> String {

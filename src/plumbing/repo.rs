@@ -54,7 +54,11 @@ impl Repo {
             "--git-common-dir",
             "--show-toplevel",
         ]);
-        let found = git.run(&call.dir(cwd).for_person().reads())?;
+        let call = call.dir(cwd).for_person().reads();
+        let listing = config_call().dir(cwd);
+        let asked = (git.start(&call)?, git.start(&listing)?);
+        let found = git.finish(&call, asked.0)?;
+        let listed = git.finish(&listing, asked.1)?;
         let lines: Vec<&[u8]> = found.stdout.lines().collect();
         let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
             return Err(Refusal::new(
@@ -79,9 +83,13 @@ impl Repo {
             },
             git,
         };
-        let config = repo.config()?;
-        // A linked worktree of a bare repository is not bare, its repository is.
+        let mut config = Config::parse(&repo.git.expected(&listing, listed)?.stdout);
         if repo.dirs.git != repo.dirs.common {
+            // What this worktree alone has set is not the repository's.
+            if config.is_true("extensions.worktreeconfig") {
+                config = repo.config()?;
+            }
+            // A linked worktree of a bare repository is not bare, its repository is.
             repo.dirs.bare = config.is_true("core.bare");
         }
         Ok((repo, config))
@@ -116,8 +124,7 @@ impl Repo {
 
     /// The person's configuration, all scopes, with `git -c` and the environment applied.
     pub fn config(&self) -> Result<Config> {
-        let args = ["config", "--list", "-z", "--includes"];
-        let call = Call::new([git_dir(&self.dirs.common)]).args(&args).for_person().reads();
+        let call = config_call().env("GIT_DIR", &self.dirs.common);
         Ok(Config::parse(&self.git.expect(&call)?.stdout))
     }
 
@@ -169,4 +176,8 @@ impl Repo {
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
     }
+}
+
+fn config_call<'a>() -> Call<'a> {
+    Call::new(["config", "--list", "-z", "--includes"]).for_person().reads()
 }
