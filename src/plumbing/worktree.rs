@@ -18,6 +18,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Worktree {
     pub path: PathBuf,
+    /// Its administrative folder.
+    dir: PathBuf,
     pub branch: Option<RefName>,
     pub bare: bool,
     /// The reason it is locked with, if it is.
@@ -46,15 +48,16 @@ pub struct Admin {
     pub path: PathBuf,
 }
 
+impl Worktree {
+    pub fn admin(&self) -> Admin {
+        Admin { dir: self.dir.clone(), path: self.path.clone() }
+    }
+}
+
 impl Repo {
     /// All worktrees, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
-        let mut found = if self.is_reftable() {
-            let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
-            parse_worktrees(&listed.stdout)
-        } else {
-            self.registered()
-        };
+        let mut found = if self.is_reftable() { self.listed()? } else { self.registered() };
         if let Some(main) = found.first_mut() {
             self.place_main(main)?;
         }
@@ -85,15 +88,29 @@ impl Repo {
         Ok(())
     }
 
+    /// As git lists them.
+    fn listed(&self) -> Result<Vec<Worktree>> {
+        let listed = self.git.expect(&self.call(&["worktree", "list", "--porcelain", "-z"]).reads())?;
+        let mut found = parse_worktrees(&listed.stdout);
+        for (index, worktree) in found.iter_mut().enumerate() {
+            worktree.dir = match index {
+                0 => self.dirs.common.clone(),
+                // One that went meanwhile is nowhere.
+                _ => self.admin_of(&worktree.path).map(|admin| admin.dir).unwrap_or_default(),
+            };
+        }
+        Ok(found)
+    }
+
     /// The same from the administrative folders, laid out as gitrepository-layout(5) says.
     fn registered(&self) -> Vec<Worktree> {
         let common = &self.dirs.common;
         let main = if self.dirs.bare || common.file_name() != Some(".git".as_ref()) {
             let branch = branch_at(common).filter(|_| !self.dirs.bare);
-            Worktree { path: common.clone(), branch, bare: self.dirs.bare, ..Worktree::default() }
+            Worktree { path: common.clone(), dir: common.clone(), branch, bare: self.dirs.bare, locked: None }
         } else {
             let path = common.parent().map(Path::to_owned).unwrap_or_default();
-            Worktree { path, branch: branch_at(common), ..Worktree::default() }
+            Worktree { path, dir: common.clone(), branch: branch_at(common), ..Worktree::default() }
         };
         let mut linked = Vec::new();
         for dir in
@@ -101,12 +118,8 @@ impl Repo {
         {
             let Some(path) = checkout_of(&dir) else { continue };
             let locked = std::fs::read(dir.join("locked")).ok();
-            linked.push(Worktree {
-                path,
-                branch: branch_at(&dir),
-                bare: false,
-                locked: locked.map(|text| text.trim_end().to_str_lossy().into_owned()),
-            });
+            let locked = locked.map(|text| text.trim_end().to_str_lossy().into_owned());
+            linked.push(Worktree { path, branch: branch_at(&dir), bare: false, locked, dir });
         }
         linked.sort_by(|a, b| a.path.cmp(&b.path));
         [main].into_iter().chain(linked).collect()

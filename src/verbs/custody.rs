@@ -76,7 +76,7 @@ pub fn worktree(worktrees: &[Worktree], id: WorkerId) -> Option<&Worktree> {
 pub fn standing(session: &Session<'_>, id: WorkerId) -> Result<Option<Admin>> {
     let worktrees = session.repo.worktrees()?;
     let found = worktree(&worktrees, id).filter(|w| w.path.join(".git").is_file());
-    Ok(found.and_then(|w| session.repo.admin_of(&w.path)))
+    Ok(found.map(Worktree::admin))
 }
 
 /// What the worker's work is now; what is seen is kept.

@@ -5,7 +5,6 @@ use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::WorkerId;
-use crate::plumbing::Admin;
 use crate::plumbing::Untracked;
 use crate::verbs::custody;
 use crate::verbs::session::Session;
@@ -45,7 +44,7 @@ impl Outside {
         let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path.exists());
         let main = main.filter(|w| w.path != *common);
         if let Some(main) = main {
-            let admin = Admin { dir: common.clone(), path: main.path.clone() };
+            let admin = main.admin();
             outside.head = session.repo.head_of(&admin)?;
             for dirty in session.repo.status(&admin, Untracked::List)? {
                 let at = main.path.join(std::ffi::OsStr::from_bytes(&dirty.path));
