@@ -25,20 +25,15 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
         if worktree.bare {
             continue;
         }
-        let common = &session.repo.dirs.common;
-        let admin = match index {
-            0 if worktree.path == *common && worktree.branch.as_ref() == Some(branch) => {
-                return Err(Failure::fault(
-                    format!("finding the checkout of {}", branch.short()),
-                    "its files cannot be found from here; give the command where they are",
-                ));
-            }
-            0 => Some(Admin { dir: common.clone(), path: worktree.path.clone() }),
-            _ => session.repo.admin_of(&worktree.path),
-        };
-        let Some(admin) = admin else { continue };
-        let progress = session.repo.in_progress(&admin);
         let here = worktree.branch.as_ref() == Some(branch);
+        if index == 0 && here && worktree.path == session.repo.dirs.common {
+            return Err(Failure::fault(
+                format!("finding the checkout of {}", branch.short()),
+                "its files cannot be found from here; give the command where they are",
+            ));
+        }
+        let admin = worktree.admin();
+        let progress = session.repo.in_progress(&admin);
         match progress {
             Some((what, returns_to)) if here || returns_to.as_ref() == Some(branch) => {
                 return Err(in_progress(what, branch, &admin.path));
@@ -101,6 +96,13 @@ pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) 
         Some(mark) if mark.starts_with(MARK) => free_stale(session, admin, &mark)?,
         Some(_) => return Err(index_locked(admin)),
     }
+    if !session.repo.is_untouched(admin, changes) {
+        refuse_dirty(session, admin, changes)?;
+    }
+    refuse_in_the_way(session, admin, changes)
+}
+
+fn refuse_dirty(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
     let touched: HashSet<&BString> = changes.iter().map(|c| &c.path).collect();
     let dirty = session.repo.status(admin, Untracked::Skip)?;
     let overlap: Vec<String> = dirty
@@ -108,17 +110,14 @@ pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) 
         .filter(|d| touched.contains(&d.path))
         .map(|d| d.path.to_str_lossy().into_owned())
         .collect();
-    if !overlap.is_empty() {
-        return Err(Refusal::new(
-            Token::DirtyOverlap,
-            "the landing changes files that have uncommitted changes",
-        )
+    if overlap.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(Token::DirtyOverlap, "the landing changes files that have uncommitted changes")
         .lines(overlap)
         .show(format!("git -C '{}' status", admin.path.display()))
         .next("commit or put aside those files; all others may stay as they are")
-        .into());
-    }
-    refuse_in_the_way(session, admin, changes)
+        .into())
 }
 
 /// `git read-tree` overwrites ignored files without a word, so what stands in the way is looked up here.

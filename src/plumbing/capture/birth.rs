@@ -104,7 +104,7 @@ impl Birth {
     }
 }
 
-fn mode_of(mode: gix::index::entry::Mode) -> Option<Mode> {
+pub(super) fn mode_of(mode: gix::index::entry::Mode) -> Option<Mode> {
     match mode {
         gix::index::entry::Mode::FILE => Some(Mode::File),
         gix::index::entry::Mode::FILE_EXECUTABLE => Some(Mode::Executable),

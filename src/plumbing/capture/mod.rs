@@ -4,6 +4,7 @@
 mod birth;
 mod disk;
 mod rules;
+mod untouched;
 mod walk;
 
 #[cfg(test)]
