@@ -78,11 +78,21 @@ impl HeldIndex<'_> {
     /// Moves index and files from tree `old` to `new`, which differ by `changes`, as git's two-tree merge
     /// does: local changes elsewhere stay. The inner error is git's: it would not, or could not, and all is
     /// as it was. After an outer one it may stand halfway.
-    pub fn move_tree(&self, changes: &[Change], old: Oid, new: Oid) -> Result<Result<()>> {
+    /// `meanwhile` is called while git works.
+    pub fn move_tree(
+        &self,
+        changes: &[Change],
+        old: Oid,
+        new: Oid,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<Result<()>> {
         self.copy()?;
         let (old, new) = (old.to_string(), new.to_string());
         let args = ["read-tree", "-m", "-u", old.as_str(), new.as_str()];
-        let mut moved = self.repo.git.run(&self.on_copy(&args))?;
+        let call = self.on_copy(&args);
+        let moving = self.repo.git.start(&call)?;
+        meanwhile();
+        let mut moved = self.repo.git.finish(&call, moving)?;
         if !moved.ok() {
             // Files that were only touched count as changed until the index is refreshed.
             self.repo.git.run(&self.on_copy(&["update-index", "-q", "--refresh"]))?;

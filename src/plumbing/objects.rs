@@ -246,16 +246,6 @@ impl Objects {
         self.written.borrow_mut().extend(oids);
     }
 
-    /// How many were written since [`Objects::take_written`]; for [`Objects::written_since`].
-    pub fn written_so_far(&self) -> usize {
-        self.written.borrow().len()
-    }
-
-    /// What was written after the `count`-th, still to be made durable.
-    pub fn written_since(&self, count: usize) -> Vec<Oid> {
-        self.written.borrow()[count..].to_vec()
-    }
-
     /// The ids written since the last call: what must be made durable before a ref names them.
     pub fn take_written(&self) -> Vec<Oid> {
         let mut written = self.written.take();

@@ -116,9 +116,7 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
     if session.dry {
         return Ok(frozen);
     }
-    let brought = session.repo.objects.brought(frozen.delta.base, frozen.delta.tip)?;
-    // The worker's git wrote them; they become durable with the record that names them.
-    session.repo.objects.count_as_written(brought);
+    // What its git wrote became durable when its `HEAD` was kept, and what is not its commit was written here.
     let pending = Some(freeze(&session.repo, worker, &frozen.delta)?);
     Ok(Frozen { pending, ..frozen })
 }

@@ -68,13 +68,18 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
         checkout::refuse_overlap(session, admin, &changes)?;
     }
     let mut refs = session.repo.ref_session()?;
-    // The receipt's objects become durable together with the intent; no ref names them before the landing.
-    let receipt = intend(held, &mut refs, first, candidate)?;
+    let lane = intend(held, &mut refs, first, candidate)?;
     crate::fault::point("landing: intent durable");
+    // Made while git moves the files; no ref names it before the landing.
+    let mut receipt = None;
+    let mut prepare = || receipt = Receipt::prepare(held, lane, candidate).ok();
     // Until the branch has moved nobody else's git may write that index, or it would commit the landing.
     let index = match &admin {
-        Some(admin) => Some(move_checkout(held, candidate, admin, &changes)?),
-        None => None,
+        Some(admin) => Some(move_checkout(held, candidate, admin, &changes, &mut prepare)?),
+        None => {
+            prepare();
+            None
+        }
     };
     crate::fault::point("landing: checkout moved");
     let outcome = refs.apply(&[Edit::update(landing.onto.clone(), landing.old, landing.new)]);
@@ -95,7 +100,7 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     // The landing is a fact: a lock that cannot be removed now is removed by the next verb.
     let freed = index.map_or(Ok(()), HeldIndex::free);
     acknowledge(session, landing)?;
-    if freed.is_ok() && hand_out(held, &mut refs, &receipt, candidate).is_err() {
+    if freed.is_ok() && hand_out(held, &mut refs, receipt, candidate).is_err() {
         held.session.tell("the landing stands; its receipt is written by the next verb");
     }
     Ok(())
@@ -125,13 +130,14 @@ fn move_checkout<'r>(
     candidate: &CandidateRecord,
     admin: &Admin,
     changes: &[Change],
+    meanwhile: &mut dyn FnMut(),
 ) -> Result<HeldIndex<'r>> {
     let Some(index) = held.session.repo.hold_index(admin, &checkout::mark(candidate.op))? else {
         abandon(held, candidate.op, "another git held the index of the checkout")?;
         return Err(checkout::index_locked(admin));
     };
     let (old, new) = trees(held.session, &candidate.landing)?;
-    let Err(failure) = index.move_tree(changes, old, new)? else { return Ok(index) };
+    let Err(failure) = index.move_tree(changes, old, new, meanwhile)? else { return Ok(index) };
     let why = "the checkout of the branch could not be moved";
     if let Err(later) = index.free().and_then(|()| abandon(held, candidate.op, why)) {
         held.session.tell(format!("the next verb tidies up: {later}"));
@@ -156,7 +162,7 @@ fn take_back(
     let back = |index: HeldIndex<'_>| -> Result<()> {
         let (old, new) = trees(held.session, &candidate.landing)?;
         let undo: Vec<Change> = changes.iter().map(Change::inverse).collect();
-        index.move_tree(&undo, new, old)??;
+        index.move_tree(&undo, new, old, &mut || {})??;
         index.free()
     };
     let back = index.map_or(Ok(()), back);
@@ -190,11 +196,11 @@ pub fn holds(session: &Session<'_>, landing: &Landing, now: Option<Oid>) -> Resu
 fn hand_out(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
-    receipt: &Receipt,
+    receipt: Option<Receipt>,
     candidate: &CandidateRecord,
 ) -> Result<()> {
     let objects = &held.session.repo.objects;
-    if receipt.objects.iter().all(|oid| objects.exists(*oid)) {
+    if let Some(receipt) = receipt.filter(|r| r.objects.iter().all(|oid| objects.exists(*oid))) {
         if refs.apply(&receipt.edits)? == Moved::Done {
             crate::fault::point("landing: receipt written");
             return Ok(());
@@ -283,31 +289,39 @@ pub fn abandon(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
     publish(held, Draft::new(repo).put(edit), &mut repo.ref_session()?)
 }
 
-/// A receipt whose objects are there and whose refs have not moved.
+/// A receipt whose objects are durable and whose refs have not moved.
 struct Receipt {
     edits: Vec<Edit>,
     objects: Vec<Oid>,
 }
 
-/// Journals that the branch is about to move, and makes the receipt for when it has.
+impl Receipt {
+    fn prepare(held: &Landings<'_>, lane: Option<Oid>, candidate: &CandidateRecord) -> Result<Receipt> {
+        let repo = &held.session.repo;
+        let CandidateRecord { op, at, landing, .. } = candidate;
+        let edits = receipt_edits(held, lane, *op, *at, landing)?;
+        let objects = repo.objects.take_written();
+        repo.make_durable(&objects)?;
+        Ok(Receipt { edits, objects })
+    }
+}
+
+/// Journals that the branch is about to move. Where the lane is then.
 fn intend(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
     first: Option<Edit>,
     candidate: &CandidateRecord,
-) -> Result<Receipt> {
+) -> Result<Option<Oid>> {
     let repo = &held.session.repo;
     let CandidateRecord { op, at, landing, .. } = candidate;
     let keeps: Vec<Oid> = [landing.new].into_iter().chain(landing.delta.as_ref().map(|d| d.tip)).collect();
     let entry = LaneEntry::Intent(landing.clone());
     let record = LaneRecord { v: VERSION, op: *op, at: *at, entry };
     let intent = append(repo, held.clone, tip(repo, held.clone)?, &record, None, &keeps)?;
-    let before = repo.objects.written_so_far();
-    let edits = receipt_edits(held, intent.new, *op, *at, landing)?;
-    let objects = repo.objects.written_since(before);
-    let draft = first.into_iter().fold(Draft::new(repo), Draft::put).put(intent);
-    publish(held, draft, refs)?;
-    Ok(Receipt { edits, objects })
+    let lane = intent.new;
+    publish(held, first.into_iter().fold(Draft::new(repo), Draft::put).put(intent), refs)?;
+    Ok(lane)
 }
 
 fn publish(held: &Landings<'_>, draft: Draft<'_>, refs: &mut RefSession<'_>) -> Result<()> {
