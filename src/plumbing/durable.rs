@@ -14,7 +14,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// How many files are synced at the same time.
-const TOGETHER: usize = 16;
+const TOGETHER: usize = 4;
 
 /// Past this many files one `syncfs` is cheaper than an fsync each.
 const MANY: usize = 1000;
@@ -38,16 +38,15 @@ pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
 
 /// One journal commit of the file system serves all that wait for it at that moment, so they wait together.
 fn sync_all(paths: &[&Path]) -> Result<()> {
-    let share = paths.len().div_ceil(TOGETHER).max(1);
+    let (own, others) = paths.split_at(paths.len().div_ceil(TOGETHER));
+    let all = |some: &[&Path]| some.iter().try_for_each(|p| sync(p));
     std::thread::scope(|scope| {
-        let waiting: Vec<_> = paths
-            .chunks(share)
-            .map(|some| scope.spawn(move || some.iter().try_for_each(|p| sync(p))))
-            .collect();
+        let shares = others.chunks(own.len().max(1));
+        let waiting: Vec<_> = shares.map(|share| scope.spawn(move || all(share))).collect();
         let joined = waiting
             .into_iter()
             .map(|w| w.join().unwrap_or_else(|_| Err(Failure::fault("syncing", "a thread died"))));
-        joined.collect::<Result<Vec<()>>>().map(drop)
+        [all(own)].into_iter().chain(joined).collect::<Result<Vec<()>>>().map(drop)
     })
 }
 

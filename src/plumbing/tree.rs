@@ -109,10 +109,22 @@ impl Objects {
         Ok(entries.map(|e| bstr::concat([prefix.as_bytes(), e.filename.as_bytes()]).into()).collect())
     }
 
-    /// Every entry below tree `root` that is not a tree, with its full path, in tree order.
+    /// Every entry below tree `root` that is not a tree, with its full path, in no order.
     pub fn entries(&self, root: Oid) -> Result<Vec<(BString, Entry)>> {
-        let changes = self.diff_trees(self.empty_tree(), root)?;
-        Ok(changes.into_iter().filter_map(|c| c.new.map(|entry| (c.path, entry))).collect())
+        let mut found = Vec::new();
+        let mut folders = vec![(BString::default(), root)];
+        while let Some((prefix, tree)) = folders.pop() {
+            let bytes = self.tree(tree)?;
+            for entry in TreeRefIter::from_bytes(&bytes, self.hash) {
+                let entry = entry.map_err(|e| Failure::fault(format!("reading tree {tree}"), e))?;
+                let path = bstr::concat([prefix.as_bytes(), entry.filename.as_bytes()]);
+                match mode_of(entry.mode) {
+                    Some(mode) => found.push((path.into(), (mode, oid_of(entry.oid)))),
+                    None => folders.push((bstr::concat([path.as_slice(), b"/"]).into(), oid_of(entry.oid))),
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Tree `root` with `edits` applied (`None` removes), written to the store.
