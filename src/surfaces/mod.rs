@@ -4,6 +4,5 @@ mod cli;
 mod demo;
 mod present;
 mod style;
-mod verdict;
 
 pub use cli::main;

@@ -1,4 +1,4 @@
-//! Rendering of `landed` and of the lane, for [`super::present`].
+//! Rendering of `landed` and of the lane, for its parent.
 
 use crate::domain::Presence;
 use crate::domain::Verdict;

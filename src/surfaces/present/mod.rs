@@ -1,0 +1,119 @@
+//! The only renderer: outcomes, refusals and faults become text or JSON, and an exit code.
+
+mod funnel;
+mod manual;
+mod verdict;
+mod workers;
+
+pub use manual::man_pages;
+
+use crate::domain::Exit;
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::surfaces::style::BAD;
+use crate::surfaces::style::DIM;
+use crate::surfaces::style::line;
+use crate::surfaces::style::paint;
+use crate::surfaces::style::safe;
+use crate::surfaces::style::steers;
+use serde::Serialize;
+use std::io::Write;
+
+/// What a command prints, and how it ends.
+pub struct Page {
+    pub exit: Exit,
+    /// Standard output: the result.
+    pub out: String,
+    /// Standard error: refusals and faults.
+    pub err: String,
+}
+
+impl Page {
+    fn text(out: String) -> Page {
+        Page { exit: Exit::Done, out, err: String::new() }
+    }
+
+    /// JSON if asked for, else the text that `human` makes.
+    fn of<T: Serialize>(verb: &str, result: &T, json: bool, human: impl FnOnce(&T) -> String) -> Page {
+        if json { Page::text(envelope(verb, "result", result)) } else { Page::text(human(result)) }
+    }
+
+    fn ending(self, exit: Exit) -> Page {
+        Page { exit, ..self }
+    }
+
+    /// Writes it. A reader that has gone away is no failure of ours.
+    pub fn print(&self) {
+        let mut out = anstream::stdout().lock();
+        out.write_all(self.out.as_bytes()).and_then(|()| out.flush()).ok();
+        anstream::stderr().write_all(self.err.as_bytes()).ok();
+    }
+
+    pub fn failure(verb: &str, failure: &Failure, json: bool) -> Page {
+        let exit = failure.exit();
+        let err = match failure {
+            Failure::Refusal(refusal) => refused(refusal),
+            Failure::Fault(fault) => {
+                format!("{} {}: {}\n", paint(BAD, "fault:"), line(&fault.doing), safe(&fault.cause))
+            }
+        };
+        let out = if json { envelope(verb, "error", &error(failure)) } else { String::new() };
+        Page { exit, out, err }
+    }
+
+    /// The command line could not be understood.
+    pub fn usage(says: &str, json: bool) -> Page {
+        let error = serde_json::json!({ "code": Exit::Usage.code(), "token": "usage", "says": says.trim() });
+        let out = if json { envelope("git-skein", "error", &error) } else { String::new() };
+        Page { exit: Exit::Usage, out, err: safe(says) }
+    }
+}
+
+/// The one shape of all JSON output. What could steer a terminal stands in strings only, where JSON has a
+/// spelling for it.
+fn envelope<T: Serialize>(verb: &str, key: &str, value: &T) -> String {
+    let value = serde_json::json!({ "schema": "git-skein/1", "verb": verb, key: value });
+    let mut text = String::new();
+    for c in format!("{value:#}\n").chars() {
+        if steers(c) {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+fn error(failure: &Failure) -> serde_json::Value {
+    let code = failure.exit().code();
+    match failure {
+        Failure::Refusal(r) => serde_json::json!({
+            "code": code, "token": r.token, "says": r.says, "oids": r.oids, "lines": r.lines, "show": r.show,
+            "next": r.next,
+        }),
+        Failure::Fault(f) => {
+            serde_json::json!({ "code": code, "token": "fault", "says": f.doing, "cause": f.cause })
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> String {
+    let head = paint(BAD, &format!("refused: {}", refusal.token.as_str()));
+    let mut text = format!("{head}: {}\n", line(&refusal.says));
+    for (what, oid) in &refusal.oids {
+        text.push_str(&format!("  {what}: {oid}\n"));
+    }
+    for item in refusal.lines.iter().take(40) {
+        text.push_str(&format!("  {}\n", line(item)));
+    }
+    if refusal.lines.len() > 40 {
+        text.push_str(&format!("  and {} more\n", refusal.lines.len() - 40));
+    }
+    if !refusal.show.is_empty() {
+        text.push_str(&format!("{} {}\n", paint(DIM, "see: "), line(&refusal.show)));
+    }
+    if !refusal.next.is_empty() {
+        text.push_str(&format!("{} {}\n", paint(DIM, "next:"), line(&refusal.next)));
+    }
+    text
+}

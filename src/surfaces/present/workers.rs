@@ -1,0 +1,203 @@
+//! Workers: how one is born, listed, shown, waited for.
+
+use crate::domain::Flag;
+use crate::domain::Liveness;
+use crate::domain::Outcome;
+use crate::surfaces::present::Page;
+use crate::surfaces::style::BAD;
+use crate::surfaces::style::BOLD;
+use crate::surfaces::style::DIM;
+use crate::surfaces::style::GOOD;
+use crate::surfaces::style::WARN;
+use crate::surfaces::style::count;
+use crate::surfaces::style::date;
+use crate::surfaces::style::line;
+use crate::surfaces::style::paint;
+use crate::surfaces::style::safe;
+use crate::surfaces::style::span;
+use crate::verbs::dispatch::Dispatched;
+use crate::verbs::init::Initialised;
+use crate::verbs::show::Card;
+use crate::verbs::show::Shown;
+use crate::verbs::status::Row;
+use crate::verbs::status::Status;
+use crate::verbs::wait::Waited;
+
+impl Page {
+    pub fn init(done: &Initialised, json: bool) -> Page {
+        Page::of("init", done, json, |done| match done.wrote.as_slice() {
+            [] => "nothing to do: this repository is prepared\n".to_owned(),
+            wrote => wrote.iter().map(|w| format!("{w}\n")).collect(),
+        })
+    }
+
+    pub fn dispatch(done: &Dispatched, json: bool) -> Page {
+        Page::of("dispatch", done, json, dispatched)
+    }
+
+    pub fn status(status: &Status, json: bool) -> Page {
+        Page::of("status", status, json, |status| {
+            let mut text = if status.workers.is_empty() && status.unreadable.is_empty() {
+                "no workers; git skein dispatch \"<task>\" -- <agent> makes one\n".to_owned()
+            } else {
+                table(&status.workers)
+            };
+            for unread in &status.unreadable {
+                text.push_str(&format!("{} {}\n", unread.worker, line(&unread.why)));
+            }
+            text
+        })
+    }
+
+    pub fn show(shown: &Shown, json: bool) -> Page {
+        Page::of("show", shown, json, |shown| match shown {
+            Shown::Card(found) => card(found),
+            Shown::Text(text) => safe(text),
+            Shown::Events(events) => {
+                events.iter().map(|e| format!("{}  {}\n", paint(DIM, &date(e.at)), line(&e.what))).collect()
+            }
+        })
+    }
+
+    pub fn wait(verb: &str, waited: &Waited, json: bool) -> Page {
+        let text = |w: &Waited| w.workers.iter().map(ended).collect();
+        Page::of(verb, waited, json, text).ending(waited.exit())
+    }
+
+    pub fn stopped(waited: &Waited, json: bool) -> Page {
+        Page::of("stop", waited, json, |w| w.workers.iter().map(ended).collect())
+    }
+}
+
+fn dispatched(d: &Dispatched) -> String {
+    let mut text = format!("{} {}\n", paint(BOLD, d.handle.as_str()), paint(DIM, &d.worker.to_string()));
+    let mut distance = Vec::new();
+    match (d.behind, d.ahead) {
+        (0, 0) => distance.push(format!("the tip of {}", d.onto.short())),
+        (behind, 0) => distance.push(format!("{} behind {}", count(behind, "commit"), d.onto.short())),
+        (behind, ahead) => distance.push(format!("{behind} behind and {ahead} ahead of {}", d.onto.short())),
+    }
+    distance.extend(d.upstream.as_ref().map(|u| line(u)));
+    text.push_str(&format!(
+        "  base      {} {} ({})\n",
+        d.base.short(),
+        line(&d.base_name),
+        distance.join("; ")
+    ));
+    if !d.left_out.is_empty() {
+        let some: Vec<String> = d.left_out.iter().take(5).map(|p| line(p)).collect();
+        let more =
+            if d.left_out.len() > 5 { format!(" and {} more", d.left_out.len() - 5) } else { String::new() };
+        text.push_str(&format!("  {} {}{more}\n", paint(WARN, "left out"), some.join(", ")));
+    }
+    text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
+    text.push_str(&format!("  jail      {} (it can write outside its worktree)\n", d.jail));
+    text
+}
+
+fn outcome_style(outcome: Outcome) -> anstyle::Style {
+    match outcome {
+        Outcome::Ready => GOOD,
+        Outcome::Failed => BAD,
+        Outcome::NeedsInput | Outcome::Stopped => WARN,
+        Outcome::Active => BOLD,
+    }
+}
+
+fn words(flags: &[Flag]) -> String {
+    flags.iter().map(|f| f.word()).collect::<Vec<_>>().join(", ")
+}
+
+fn work(row: &Row) -> String {
+    match (row.commits, row.files) {
+        (0, 0) => "nothing".to_owned(),
+        (0, files) => format!("{}, not committed", count(files, "file")),
+        (commits, files) => format!("{}, {}", count(commits, "commit"), count(files, "file")),
+    }
+}
+
+fn state(row: &Row) -> String {
+    match row.landed {
+        Some(_) => "landed".to_owned(),
+        None => row.outcome.to_string(),
+    }
+}
+
+/// Liveness is a question only while the record says that it runs.
+fn live(row: &Row) -> &'static str {
+    match (row.outcome, row.liveness) {
+        (Outcome::Active, Liveness::Live) => "live",
+        (Outcome::Active, Liveness::Gone) => "gone",
+        (Outcome::Active, Liveness::Unknown) => "unknown",
+        _ => "-",
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(["HANDLE", "OUTCOME", "LIVE", "BASE", "WORK", "AGE", "NEXT"]);
+    for row in rows {
+        let behind = if row.behind > 0 { format!(" -{}", row.behind) } else { String::new() };
+        let flags = if row.flags.is_empty() { String::new() } else { format!(" ({})", words(&row.flags)) };
+        table.add_row([
+            row.handle.to_string(),
+            state(row) + &flags,
+            live(row).to_owned(),
+            line(&row.base_name) + &behind,
+            work(row),
+            span(row.age),
+            row.next.clone(),
+        ]);
+    }
+    // The table pads its cells; a line of ours begins at the margin.
+    table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end())).collect()
+}
+
+fn card(card: &Card) -> String {
+    let row = &card.row;
+    let mut text = format!("{} {}\n", paint(BOLD, row.handle.as_str()), paint(DIM, &row.worker.to_string()));
+    let mut field = |name: &str, value: String| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {name:<10}{value}\n"));
+        }
+    };
+    let reason = row.reason.as_ref().map(|r| format!(": {}", line(r))).unwrap_or_default();
+    field("task", line(&row.task));
+    field("outcome", format!("{}{reason}", paint(outcome_style(row.outcome), row.outcome.word())));
+    field("liveness", live(row).to_owned());
+    field("flags", words(&row.flags));
+    field(
+        "base",
+        format!("{} {} ({} behind {})", row.base.short(), line(&row.base_name), row.behind, row.onto.short()),
+    );
+    field("head", format!("{} ({})", row.head.short(), work(row)));
+    field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
+    field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
+    field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
+    field("jail", card.jail.to_owned());
+    field("paths", line(&card.paths.join(" ")));
+    field("checks", line(&card.checks.join("; ")));
+    field("born", format!("{} ({} ago)", date(row.created), span(row.age)));
+    field("ended", row.ended.map(date).unwrap_or_default());
+    field(
+        "worktree",
+        row.worktree.as_ref().map(|w| line(&w.display().to_string())).unwrap_or_else(|| "gone".to_owned()),
+    );
+    field("landed", row.landed.map(|l| paint(GOOD, &l.to_string())).unwrap_or_default());
+    for outside in &card.outside {
+        field("outside", paint(BAD, &line(outside)));
+    }
+    for change in &card.changes {
+        text.push_str(&format!("  {} {}\n", change.state, line(&change.path)));
+    }
+    text.push_str(&format!("{} {}\n", paint(DIM, "next:"), row.next));
+    text
+}
+
+fn ended(row: &Row) -> String {
+    let reason = row.reason.as_ref().map(|r| format!(": {}", line(r))).unwrap_or_default();
+    let flags = if row.flags.is_empty() { String::new() } else { format!(" [{}]", words(&row.flags)) };
+    let outcome = paint(outcome_style(row.outcome), row.outcome.word());
+    format!("{} {outcome}{reason}{flags} ({})\n{} {}\n", row.handle, work(row), paint(DIM, "next:"), row.next)
+}
