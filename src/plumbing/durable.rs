@@ -28,12 +28,13 @@ pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
     if loose.len() > MANY {
         return file_system(store.dir());
     }
-    let mut paths: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
-    if !paths.is_empty() {
-        paths.insert(store.dir());
+    sync_all(&loose.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    // After the files: by then most of what the folders wait for is on the disk.
+    let mut folders: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
+    if !folders.is_empty() {
+        folders.insert(store.dir());
     }
-    paths.extend(loose.iter().map(PathBuf::as_path));
-    sync_all(&paths.into_iter().collect::<Vec<_>>())
+    sync_all(&folders.into_iter().collect::<Vec<_>>())
 }
 
 /// One journal commit of the file system serves all that wait for it at that moment, so they wait together.
