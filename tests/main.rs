@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and runs git to look at what the binary did"
 )]
 
+mod cache;
 mod cases_f;
 mod cases_x;
 mod citizen;

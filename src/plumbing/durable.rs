@@ -53,8 +53,9 @@ fn sync_all(paths: &[&Path]) -> Result<()> {
 
 fn verify(store: &Objects, oid: Oid) -> Result<()> {
     let doing = || format!("reading back object {oid}");
-    let (kind, bytes) =
-        store.try_read(oid)?.ok_or_else(|| Failure::fault(doing(), "it is missing after it was written"))?;
+    let (kind, bytes) = store
+        .read_stored(oid)?
+        .ok_or_else(|| Failure::fault(doing(), "it is missing after it was written"))?;
     if store.rehash(kind, &bytes)? == oid {
         return Ok(());
     }

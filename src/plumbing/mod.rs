@@ -7,6 +7,7 @@ mod durable;
 mod git;
 mod history;
 mod index;
+mod known;
 mod loose;
 mod merge;
 mod notes;

@@ -5,6 +5,7 @@ use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::disk;
+use crate::plumbing::known::Known;
 use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -86,6 +87,7 @@ pub struct Objects {
     pub(super) hash: gix::hash::Kind,
     dir: PathBuf,
     written: RefCell<Vec<Oid>>,
+    known: Known,
     /// Our failure on its way through a callback of gix, which knows only its own.
     carried: RefCell<Option<Failure>>,
 }
@@ -103,6 +105,7 @@ impl Objects {
             hash,
             dir: dir.to_owned(),
             written: RefCell::default(),
+            known: Known::default(),
             carried: RefCell::default(),
         })
     }
@@ -114,6 +117,7 @@ impl Objects {
             hash: self.hash,
             dir: self.dir.clone(),
             written: RefCell::default(),
+            known: Known::default(),
             carried: RefCell::default(),
         })
     }
@@ -124,6 +128,38 @@ impl Objects {
 
     /// The object's kind and bytes, or `None` if the store lacks it.
     pub fn try_read(&self, oid: Oid) -> Result<Option<(Kind, Vec<u8>)>> {
+        let is =
+            |kind, bytes: &[u8]| self.rehash(kind, bytes).is_ok_and(|found| found == oid) && self.exists(oid);
+        if let Some(known) = self.known.get(oid, is) {
+            return Ok(Some(known));
+        }
+        let found = self.read_stored(oid)?;
+        if let Some((kind, bytes)) = &found {
+            self.known.see(oid, *kind, bytes);
+        }
+        Ok(found)
+    }
+
+    /// Lets the objects in `file`, written by an earlier command, spare reading the store.
+    pub fn lean_on(&mut self, file: Vec<u8>) {
+        self.known = Known::parse(file);
+    }
+
+    /// Does `work`, and remembers what it reads for [`Objects::worth_keeping`].
+    pub fn remembering<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = self.known.remember(true);
+        let done = work();
+        self.known.remember(before);
+        done
+    }
+
+    /// The file to [lean on](Objects::lean_on) next time, if it would spare enough.
+    pub fn worth_keeping(&self) -> Option<Vec<u8>> {
+        self.known.file()
+    }
+
+    /// The same as [`Objects::try_read`] from the store and nowhere else.
+    pub(super) fn read_stored(&self, oid: Oid) -> Result<Option<(Kind, Vec<u8>)>> {
         let mut bytes = Vec::new();
         let found = self
             .odb

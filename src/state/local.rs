@@ -20,6 +20,16 @@ impl Local {
         self.root.join("run")
     }
 
+    /// What only spares work.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// The objects of all records as they were not long ago.
+    pub fn record_cache(&self) -> PathBuf {
+        self.cache().join("records")
+    }
+
     /// Held while a trunk is moved and the lane is written.
     pub fn land_lock(&self) -> PathBuf {
         self.run().join("land.lock")

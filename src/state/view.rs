@@ -52,6 +52,10 @@ pub struct View {
 
 impl View {
     pub fn load(repo: &Repo) -> Result<View> {
+        repo.objects.remembering(|| View::read(repo))
+    }
+
+    fn read(repo: &Repo) -> Result<View> {
         let prefixes = [names::SHARED, names::LOCAL, names::NOTES, "refs/heads", "refs/remotes/origin/HEAD"];
         let refs = repo.refs(&prefixes)?;
         let mut view = View::default();

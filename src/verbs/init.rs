@@ -35,6 +35,7 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
 pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
     if view.initialised && session.clone_id().is_some() {
         session.refuse_full()?;
+        session.keep_cache();
         return if recover::all(session, &view)? { session.view() } else { Ok(view) };
     }
     let done = prepare(session, &view)?;

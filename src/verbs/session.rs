@@ -47,8 +47,12 @@ pub struct Session<'s> {
 impl<'s> Session<'s> {
     /// Finds the repository from `cwd`. Nothing is written.
     pub fn open(env: &'s Env, cwd: &Path, tell: &'s dyn Fn(&str)) -> Result<Session<'s>> {
-        let (repo, config) = Repo::discover(cwd, Git::new(env.iter()))?;
+        let (mut repo, config) = Repo::discover(cwd, Git::new(env.iter()))?;
         let local = Local::new(&repo.dirs.common);
+        // Without it, or with a bad one, everything is read from the store.
+        if let Ok(Some(file)) = crate::host::read_optional(&local.record_cache()) {
+            repo.objects.lean_on(file);
+        }
         Ok(Session { repo, clock: Clock::system(env), env, config, local, dry: false, tell })
     }
 
@@ -70,6 +74,14 @@ impl<'s> Session<'s> {
 
     pub fn view(&self) -> Result<View> {
         View::load(&self.repo)
+    }
+
+    /// Spares the next commands the reading of what this one read. It may fail, and nothing is lost.
+    pub fn keep_cache(&self) {
+        if let Some(file) = self.repo.objects.worth_keeping() {
+            let made = crate::host::make_dir(&self.local.cache());
+            let _ = made.and_then(|()| crate::host::put(&self.local.record_cache(), &file));
+        }
     }
 
     pub fn new_worker_id(&self) -> WorkerId {
