@@ -15,6 +15,7 @@ mod demo;
 mod faults;
 mod golden;
 mod landed;
+mod matrix;
 mod races;
 mod readme;
 mod refusals;

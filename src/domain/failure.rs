@@ -142,6 +142,7 @@ macro_rules! tokens {
 
 tokens! {
     NotARepository "not-a-repository" Fault;
+    OldGit "old-git" Fault;
     StateCorrupt "state-corrupt" Fault;
     RefsSquatted "refs-squatted" Fault;
     NoSpace "no-space" Fault;

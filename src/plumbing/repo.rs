@@ -1,5 +1,6 @@
 //! A repository: where it is, its objects, and the git that acts on it.
 
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Refusal;
@@ -61,13 +62,7 @@ impl Repo {
         let listed = git.finish(&listing, asked.1)?;
         let lines: Vec<&[u8]> = found.stdout.lines().collect();
         let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
-            return Err(Refusal::new(
-                Token::NotARepository,
-                format!("git finds no repository: {}", found.words()),
-            )
-            .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
-            .next("change into a repository, or give one with -C")
-            .into());
+            return Err(unread(cwd, &found.words()));
         };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
         let common = path(common);
@@ -176,6 +171,24 @@ impl Repo {
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
     }
+}
+
+/// Why git does not read what it finds from `cwd`.
+fn unread(cwd: &Path, words: &str) -> Failure {
+    let beyond =
+        ["unknown repository extension", "Expected git repo version", "invalid value for 'extensions."];
+    if beyond.iter().any(|known| words.contains(known)) {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        return Refusal::new(Token::OldGit, "the git in PATH is too old for the format of this repository")
+            .lines([words.join(" ")])
+            .show("git --version")
+            .next("put a newer git first in PATH")
+            .into();
+    }
+    Refusal::new(Token::NotARepository, format!("git finds no repository: {words}"))
+        .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+        .next("change into a repository, or give one with -C")
+        .into()
 }
 
 fn config_call<'a>() -> Call<'a> {

@@ -238,17 +238,25 @@ impl Repo {
     }
 
     /// The branch that a rebase or bisect in the worktree will return to, and what is in progress there.
-    pub fn in_progress(&self, admin: &Admin) -> Option<(&'static str, Option<RefName>)> {
+    pub fn in_progress(&self, admin: &Admin) -> Result<Option<(&'static str, Option<RefName>)>> {
         let branch = |file: &str| {
             let name = std::fs::read_to_string(admin.dir.join(file)).ok()?;
             RefName::branch(name.trim()).ok()
         };
         for (mark, what, head) in IN_PROGRESS {
             if admin.dir.join(mark).exists() {
-                return Some((what, branch(head)));
+                return Ok(Some((what, branch(head))));
             }
         }
-        None
+        if self.is_reftable() {
+            for (name, what) in IN_REFTABLE {
+                let args = ["rev-parse", "--verify", "--quiet", name];
+                if self.git.run(&Call::new([git_dir(&admin.dir)]).args(&args).reads())?.ok() {
+                    return Ok(Some((what, None)));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -272,6 +280,9 @@ const IN_PROGRESS: &[(&str, &str, &str)] = &[
     ("sequencer", "cherry-pick or revert", ""),
     ("BISECT_START", "bisect", "BISECT_START"),
 ];
+
+/// Those of them that are refs like any other, and no files where refs are none.
+const IN_REFTABLE: &[(&str, &str)] = &[("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
 
 pub(super) fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
     Call::new([git_dir(&admin.dir), work_tree(&admin.path)]).args(args).dir(&admin.path)

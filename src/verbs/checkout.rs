@@ -33,7 +33,7 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
             ));
         }
         let admin = worktree.admin();
-        let progress = session.repo.in_progress(&admin);
+        let progress = session.repo.in_progress(&admin)?;
         match progress {
             Some((what, returns_to)) if here || returns_to.as_ref() == Some(branch) => {
                 return Err(in_progress(what, branch, &admin.path));

@@ -71,20 +71,29 @@ impl World {
 
     /// Where the disk plays no part: in memory, if the system has a place for that.
     pub fn in_memory() -> World {
+        World::with_formats(&[])
+    }
+
+    fn made_in(folder: &Path) -> World {
+        World::set_up(folder, &[])
+    }
+
+    /// In memory, made by the first git of `PATH` with these options of `git init`, with one commit.
+    pub fn with_formats(options: &[&str]) -> World {
         let memory = PathBuf::from("/dev/shm");
-        let world = World::made_in(&if memory.is_dir() { memory } else { std::env::temp_dir() });
+        let world = World::set_up(&if memory.is_dir() { memory } else { std::env::temp_dir() }, options);
         world.fill();
         world
     }
 
-    fn made_in(folder: &Path) -> World {
+    fn set_up(folder: &Path, options: &[&str]) -> World {
         let root = tempfile::Builder::new().prefix("skein-test-").tempdir_in(folder).unwrap();
         let base = root.path().canonicalize().unwrap();
         let repo = base.join("repo");
         fs::create_dir_all(base.join("home")).unwrap();
         fs::create_dir_all(&repo).unwrap();
         let world = World { root, cwd: repo.clone(), repo, extra: Vec::new(), ticks: AtomicU64::new(0) };
-        world.git(["init", "--quiet", "--template=", "--initial-branch=main"]);
+        world.git([&["init", "--quiet", "--template=", "--initial-branch=main"], options].concat());
         world.git(["config", "user.name", "Ada"]);
         world.git(["config", "user.email", "ada@example.invalid"]);
         world
