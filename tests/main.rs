@@ -19,6 +19,7 @@ mod matrix;
 mod races;
 mod readme;
 mod refusals;
+mod shapes;
 mod support;
 mod trunk;
 mod walk;

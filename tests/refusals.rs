@@ -985,7 +985,8 @@ fn every_token_is_tested() {
     assert!(tokens.len() > 30, "{tokens:?}");
     let own = include_str!("refusals.rs").split("const UNTESTED").next().unwrap();
     let mut tests = own.to_owned();
-    for entry in fs::read_dir(root.join("tests")).unwrap().map(|e| e.unwrap().path()) {
+    let below = ["tests", "tests/shapes"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    for entry in below.into_iter().flatten().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
         if name.ends_with(".rs") && !["refusals.rs", "wardens.rs"].contains(&name.as_str()) {
             tests.push_str(&fs::read_to_string(entry).unwrap());

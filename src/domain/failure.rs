@@ -146,6 +146,7 @@ tokens! {
     StateCorrupt "state-corrupt" Fault;
     RefsSquatted "refs-squatted" Fault;
     NoSpace "no-space" Fault;
+    ObjectsMissing "objects-missing" Fault;
     ReadOnly "read-only" Fault;
     NoTrunk "no-trunk" No;
     UnbornTrunk "unborn-trunk" No;

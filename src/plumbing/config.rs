@@ -31,6 +31,15 @@ impl Config {
         self.get(key).is_some_and(|v| matches!(v.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1"))
     }
 
+    /// Whether a remote has promised what is missing here.
+    pub(super) fn has_promise(&self) -> bool {
+        let promisor = |(key, value): &(String, String)| {
+            let ours = key.starts_with("remote.") && key.ends_with(".promisor") && value != "false";
+            ours || key == "extensions.partialclone"
+        };
+        self.0.iter().any(promisor)
+    }
+
     /// A path, with a leading `~/` taken as `home`.
     pub fn path(&self, key: &str, home: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
         let value = self.get(key).filter(|v| !v.is_empty())?;

@@ -3,6 +3,7 @@
 use crate::domain::Failure;
 use crate::domain::Refusal;
 use crate::domain::Token;
+use crate::plumbing::store::Withheld;
 use std::fmt::Display;
 use std::io;
 use std::io::ErrorKind;
@@ -33,11 +34,26 @@ pub(super) fn io(doing: impl Into<String>, error: io::Error) -> Failure {
 
 /// gix says what it was doing; the error of the system is somewhere below.
 pub(super) fn gix(doing: impl Into<String>, error: gix::Error) -> Failure {
+    if let Some(withheld) = error.downcast_any_ref::<Withheld>() {
+        return missing(&doing.into(), withheld);
+    }
     failure(doing, error.downcast_any_ref::<io::Error>().map(io::Error::kind), error)
+}
+
+/// A partial clone cannot have what it was promised.
+fn missing(doing: &str, cause: impl Display) -> Failure {
+    Refusal::new(Token::ObjectsMissing, format!("this partial clone lacks what it needs for {doing}"))
+        .lines([cause.to_string()])
+        .show("git rev-list --objects --missing=print --all")
+        .next("make its remote reachable, then give the same command again")
+        .into()
 }
 
 /// git ended with these words. The C library's texts for errors of the system are fixed by `LC_ALL=C`.
 pub(super) fn git(doing: impl Into<String>, words: &str) -> Failure {
+    if let Some(line) = words.lines().find(|line| line.contains("from promisor remote")) {
+        return missing(&doing.into(), line);
+    }
     let known = [
         ("No space left on device", ErrorKind::StorageFull),
         ("Disk quota exceeded", ErrorKind::QuotaExceeded),

@@ -52,6 +52,10 @@ fn sync_all(paths: &[&Path]) -> Result<()> {
 }
 
 fn verify(store: &Objects, oid: Oid) -> Result<()> {
+    // It came with a fetch, which has looked at it.
+    if store.is_end(oid) {
+        return Ok(());
+    }
     let doing = || format!("reading back object {oid}");
     let (kind, bytes) = store
         .read_stored(oid)?

@@ -36,6 +36,7 @@ const ALLOWED: &[&str] = &[
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
     "GIT_EXEC_PATH",
+    "GIT_NO_LAZY_FETCH",
     "GIT_TRACE",
     "GIT_TRACE2",
     "GIT_TRACE2_EVENT",

@@ -3,6 +3,7 @@
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::objects::id;
 use crate::plumbing::objects::oid_of;
@@ -14,7 +15,7 @@ impl Objects {
     pub fn merge_bases(&self, a: Oid, b: Oid) -> Result<Vec<Oid>> {
         let mut graph = gix_revision::Graph::new(&self.odb, None);
         let found = gix_revision::merge_base(id(a), &[id(b)], &mut graph)
-            .map_err(|e| Failure::fault(format!("finding the merge base of {a} and {b}"), e))?;
+            .map_err(|e| disk::gix(format!("finding the merge base of {a} and {b}"), e))?;
         Ok(found.into_iter().flatten().map(|o| oid_of(&o)).collect())
     }
 
@@ -28,7 +29,7 @@ impl Objects {
         if base == tip {
             return Ok(Vec::new());
         }
-        let failed = |e: gix::Error| Failure::fault(format!("listing {base}..{tip}"), e);
+        let failed = |e: gix::Error| disk::gix(format!("listing {base}..{tip}"), e);
         let walk = gix::traverse::commit::topo::Builder::from_iters(&self.odb, [id(tip)], Some([id(base)]))
             .sorting(gix::traverse::commit::topo::Sorting::TopoOrder)
             .build()
@@ -55,12 +56,12 @@ impl Objects {
         }
         found.sort_unstable();
         found.dedup();
-        match found.iter().find(|o| !self.exists(**o)) {
-            Some(missing) => {
-                Err(Failure::fault(format!("reading what {tip} needs"), format!("{missing} is missing")))
+        for oid in &found {
+            if !self.can_have(*oid)? {
+                return Err(Failure::fault(format!("reading what {tip} needs"), format!("{oid} is missing")));
             }
-            None => Ok(found),
         }
+        Ok(found)
     }
 
     /// The oldest commit on the first-parent line of `tip` that contains `oid`: where it came in.

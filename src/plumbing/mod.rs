@@ -15,6 +15,7 @@ mod objects;
 mod patch;
 mod refs;
 mod repo;
+mod store;
 mod tree;
 mod worktree;
 

@@ -6,6 +6,8 @@ use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::disk;
 use crate::plumbing::known::Known;
+use crate::plumbing::store::Lack;
+use crate::plumbing::store::Store;
 use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -15,9 +17,10 @@ use gix::objs::Write;
 use std::cell::RefCell;
 use std::path::Path;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// The odb type behind [`Objects`]: reads the store, writes to it or, for a scratch, to memory.
-pub(super) type Odb = gix::odb::memory::Proxy<gix::odb::Handle>;
+pub(super) type Odb = gix::odb::memory::Proxy<Store>;
 
 /// Bytes kept of delta bases and of decoded objects.
 const PACK_CACHE: usize = 16 << 20;
@@ -86,6 +89,7 @@ pub struct Objects {
     pub(super) odb: Odb,
     pub(super) hash: gix::hash::Kind,
     dir: PathBuf,
+    lack: Rc<Lack>,
     written: RefCell<Vec<Oid>>,
     known: Known,
     /// Our failure on its way through a callback of gix, which knows only its own.
@@ -93,17 +97,25 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Opens the store at `dir` (an `objects` folder) of a repository whose hash has `hex` digits' name
-    /// `format`: `sha1` or `sha256`.
+    /// Opens the store at `dir` (an `objects` folder) of a whole repository; see [`Objects::lacking`].
+    #[cfg(any(test, feature = "bench"))]
     pub fn open(dir: &Path, format: &str) -> Result<Objects> {
+        Objects::lacking(dir, format, Lack::default())
+    }
+
+    /// Opens the store at `dir` (an `objects` folder) of a repository in the object format `format`, `sha1`
+    /// or `sha256`.
+    pub(super) fn lacking(dir: &Path, format: &str, lack: Lack) -> Result<Objects> {
+        let lack = Rc::new(lack);
         let hash = match format {
             "sha256" => gix::hash::Kind::Sha256,
             _ => gix::hash::Kind::Sha1,
         };
         Ok(Objects {
-            odb: store(dir, hash)?.with_write_passthrough(),
+            odb: store(dir, hash, &lack)?.with_write_passthrough(),
             hash,
             dir: dir.to_owned(),
+            lack,
             written: RefCell::default(),
             known: Known::default(),
             carried: RefCell::default(),
@@ -113,9 +125,10 @@ impl Objects {
     /// The same objects, but what is written stays in memory: for questions that must leave no trace.
     pub fn scratch(&self) -> Result<Objects> {
         Ok(Objects {
-            odb: store(&self.dir, self.hash)?,
+            odb: store(&self.dir, self.hash, &self.lack)?,
             hash: self.hash,
             dir: self.dir.clone(),
+            lack: Rc::clone(&self.lack),
             written: RefCell::default(),
             known: Known::default(),
             carried: RefCell::default(),
@@ -124,6 +137,16 @@ impl Objects {
 
     pub fn exists(&self, oid: Oid) -> bool {
         self.odb.exists(&id(oid))
+    }
+
+    /// Whether the object is here, or came when it was asked for.
+    pub(super) fn can_have(&self, oid: Oid) -> Result<bool> {
+        Ok(self.exists(oid) || self.lack.origin.is_some() && self.try_read(oid)?.is_some())
+    }
+
+    /// Whether a shallow clone ends at this commit: it is not read as it is stored.
+    pub(super) fn is_end(&self, oid: Oid) -> bool {
+        self.lack.is_end(oid)
     }
 
     /// The object's kind and bytes, or `None` if the store lacks it.
@@ -164,7 +187,7 @@ impl Objects {
         let found = self
             .odb
             .try_find(&id(oid), &mut bytes)
-            .map_err(|e| Failure::fault(format!("reading object {oid}"), e))?
+            .map_err(|e| disk::gix(format!("reading object {oid}"), e))?
             .map(|data| data.kind.into());
         Ok(found.map(|kind| (kind, bytes)))
     }
@@ -274,7 +297,7 @@ impl Objects {
 
     /// The failure that was carried, else one of `doing` made of `error`.
     pub(super) fn carried(&self, doing: &str, error: gix::Error) -> Failure {
-        self.carried.take().unwrap_or_else(|| Failure::fault(doing, error))
+        self.carried.take().unwrap_or_else(|| disk::gix(doing, error))
     }
 
     /// Counts `oids`, which others wrote, among those that must be made durable.
@@ -301,13 +324,13 @@ impl Objects {
     }
 }
 
-fn store(dir: &Path, hash: gix::hash::Kind) -> Result<Odb> {
+fn store(dir: &Path, hash: gix::hash::Kind, lack: &Rc<Lack>) -> Result<Odb> {
     let mut handle =
         gix::odb::at(dir, hash).map_err(|e| Failure::fault(format!("opening {}", dir.display()), e))?;
     handle.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(PACK_CACHE)));
     handle
         .set_object_cache(|| Box::new(gix::odb::pack::cache::object::MemoryCappedHashmap::new(OBJECT_CACHE)));
-    Ok(gix::odb::memory::Proxy::new(handle, hash))
+    Ok(gix::odb::memory::Proxy::new(Store::new(handle, Rc::clone(lack)), hash))
 }
 
 pub(super) fn id(oid: Oid) -> gix::ObjectId {

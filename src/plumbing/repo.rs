@@ -11,6 +11,8 @@ use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::objects::Objects;
+use crate::plumbing::store::Lack;
+use crate::plumbing::store::Origin;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -66,10 +68,11 @@ impl Repo {
         };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
         let common = path(common);
-        let objects = Objects::open(&common.join("objects"), &format.to_str_lossy())?;
+        let mut config = Config::parse(&git.expected(&listing, listed)?.stdout);
+        let lack = lack(&common, &git, &config);
         let mut repo = Repo {
             reftable: common.join("reftable").is_dir(),
-            objects,
+            objects: Objects::lacking(&common.join("objects"), &format.to_str_lossy(), lack)?,
             dirs: Dirs {
                 git: path(git_dir),
                 common,
@@ -78,7 +81,6 @@ impl Repo {
             },
             git,
         };
-        let mut config = Config::parse(&repo.git.expected(&listing, listed)?.stdout);
         if repo.dirs.git != repo.dirs.common {
             // What this worktree alone has set is not the repository's.
             if config.is_true("extensions.worktreeconfig") {
@@ -171,6 +173,13 @@ impl Repo {
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
     }
+}
+
+/// What a shallow or partial clone does not have.
+fn lack(common: &Path, git: &Git, config: &Config) -> Lack {
+    let shallow = std::fs::read(common.join("shallow")).unwrap_or_default();
+    let origin = config.has_promise().then(|| Origin { git: git.clone(), common: common.to_owned() });
+    Lack { ends: Lack::ends_in(&shallow), origin }
 }
 
 /// Why git does not read what it finds from `cwd`.

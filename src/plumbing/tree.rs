@@ -6,6 +6,7 @@ use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::objects::id;
 use crate::plumbing::objects::oid_of;
@@ -38,7 +39,13 @@ impl Objects {
             &self.odb,
             &mut recorder,
         )
-        .map_err(|e| Failure::fault(format!("comparing trees {old} and {new}"), e))?;
+        .map_err(|e| {
+            let doing = format!("comparing trees {old} and {new}");
+            match e {
+                gix::diff::tree::Error::Failure(e) => disk::gix(doing, e),
+                e => Failure::fault(doing, e),
+            }
+        })?;
         Ok(recorder.records)
     }
 
@@ -116,7 +123,7 @@ impl Objects {
         while let Some((prefix, tree)) = folders.pop() {
             let bytes = self.tree(tree)?;
             for entry in TreeRefIter::from_bytes(&bytes, self.hash) {
-                let entry = entry.map_err(|e| Failure::fault(format!("reading tree {tree}"), e))?;
+                let entry = entry.map_err(|e| disk::gix(format!("reading tree {tree}"), e))?;
                 let path = bstr::concat([prefix.as_bytes(), entry.filename.as_bytes()]);
                 match mode_of(entry.mode) {
                     Some(mode) => found.push((path.into(), (mode, oid_of(entry.oid)))),
@@ -214,7 +221,7 @@ impl Watch {
         let names = &self.nodes[node].names;
         let mut found = Vec::new();
         for entry in TreeRefIter::from_bytes(&bytes, objects.hash) {
-            let entry = entry.map_err(|e| Failure::fault(format!("reading tree {tree}"), e))?;
+            let entry = entry.map_err(|e| disk::gix(format!("reading tree {tree}"), e))?;
             if let Some((name, (ends, below))) = names.get_key_value(entry.filename) {
                 found.push((name.clone(), entry.mode, oid_of(entry.oid), *ends, *below));
             }

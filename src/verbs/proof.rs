@@ -18,6 +18,7 @@ use crate::domain::Presence;
 use crate::domain::Proof;
 use crate::domain::RawDigest;
 use crate::domain::Result;
+use crate::domain::Token;
 use crate::domain::Unknown;
 use crate::domain::Verdict;
 use crate::domain::decide;
@@ -92,9 +93,19 @@ pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
             let detail = format!("{}: {}", fault.doing, fault.cause);
             gather.facts = Facts { unknown: Some((Unknown::Unreadable, detail)), ..Facts::default() };
         }
+        Err(Failure::Refusal(refusal)) if refusal.token == Token::ObjectsMissing => {
+            let detail = refusal.lines.first().cloned().unwrap_or(refusal.says);
+            gather.facts = Facts { unknown: Some((Unknown::Unreadable, detail)), ..Facts::default() };
+        }
         Err(refusal) => return Err(refusal),
     }
-    Ok(Answer { verdict: decide(&gather.facts), explain: gather.explain })
+    let mut verdict = decide(&gather.facts);
+    if question.shallow && matches!(verdict, Verdict::Partial { .. } | Verdict::NotLanded { .. }) {
+        // What is cut off may hold the rest.
+        gather.unknown(Unknown::Shallow, "the history is cut off");
+        verdict = decide(&gather.facts);
+    }
+    Ok(Answer { verdict, explain: gather.explain })
 }
 
 /// The base of a revision that has none recorded: the merge base with `onto`, and where that is the
@@ -137,10 +148,6 @@ impl Gather<'_> {
             self.facts.commits = Some(0);
             return Ok(());
         }
-        if shallow {
-            self.unknown(Unknown::Shallow, "the history is cut off");
-            return Ok(());
-        }
         if let Some(gone) = [base, tip, onto].into_iter().find(|oid| !objects.exists(*oid)) {
             self.unknown(Unknown::Unreadable, format!("{gone} is missing"));
             return Ok(());
@@ -161,6 +168,10 @@ impl Gather<'_> {
             if let Some(receipt) = self.whole_receipt(&fork)? {
                 return self.landed_by_receipt(&fork, &receipt);
             }
+            // What a merge added cannot be told where the history of its sides is cut off.
+            if shallow && !fork.is_straight() {
+                break;
+            }
             let Some(before) = fork.before_merge(&mut self.tester, objects, tip)? else { break };
             self.say("merge", &[tip, before], true, "the tip only takes the trunk in");
             self.tip = before;
@@ -174,6 +185,10 @@ impl Gather<'_> {
             return self.ancestor();
         }
         self.say("ancestor", &[self.tip, onto], false, "the trunk does not have the tip");
+        if shallow && !fork.is_straight() {
+            self.unknown(Unknown::Shallow, "the history is cut off, and the fork holds merges");
+            return Ok(());
+        }
         self.search(&fork)
     }
 

@@ -43,7 +43,13 @@ impl World {
     /// The git folder that all worktrees share.
     pub fn common(&self) -> PathBuf {
         let inside = self.repo.join(".git");
-        if inside.is_dir() { inside } else { self.repo.clone() }
+        if inside.is_dir() {
+            return inside;
+        }
+        // One kept apart is named in a file; a bare repository is one itself.
+        let named = fs::read_to_string(&inside).ok();
+        let named = named.and_then(|text| Some(text.strip_prefix("gitdir: ")?.trim_end().to_owned()));
+        named.map_or_else(|| self.repo.clone(), |dir| self.repo.join(dir))
     }
 
     /// What is in a folder beside the repository, sorted; nothing if there is none.

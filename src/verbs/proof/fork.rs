@@ -93,6 +93,11 @@ impl Fork {
         !self.own.is_empty() && self.own.len() != self.all.len()
     }
 
+    /// Whether it has no merge, of the trunk or of anything.
+    pub fn is_straight(&self) -> bool {
+        self.merges.is_empty() && !self.took_trunk_in()
+    }
+
     /// Whether commit `oid` of the fork was made when `trunk` was known to it: what the trunk did before
     /// that cannot be the landing of what came after.
     pub fn knew(&self, objects: &Objects, oid: Oid, trunk: Oid) -> Result<bool> {

@@ -298,7 +298,15 @@ fn unknown() -> Vec<Case> {
         case("shallow", Truth::Unknowable, "unknown shallow", "", |s| {
             s.commit("B", &[], &[("a", "1\n")]);
             s.commit("S", &["B"], &[("a", "2\n")]);
-            s.commit("T", &["S"], &[("b", "2\n")]);
+            s.commit("T", &["B"], &[("b", "2\n")]);
+            s.shallow = true;
+        }),
+        case("shallow, with a merge", Truth::Unknowable, "unknown shallow", "", |s| {
+            s.commit("B", &[], &[("a", "1\n")]);
+            s.commit("X", &["B"], &[("x", "2\n")]);
+            s.commit("Y", &["B"], &[("y", "2\n")]);
+            s.commit("S", &["X", "Y"], &[("x", "2\n"), ("y", "2\n")]);
+            s.commit("T", &["B"], &[("x", "2\n"), ("y", "2\n")]);
             s.shallow = true;
         }),
         case("base not on the trunk", Truth::Unknowable, "unknown base-not-in-trunk", "", |s| {
