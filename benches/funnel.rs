@@ -21,12 +21,13 @@ use std::time::Instant;
 fn main() {
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 5] = [
+    let parts: [(&str, fn()); 6] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
         ("dispatch", dispatch),
         ("at-once", at_once),
+        ("landing-at-once", landing_at_once),
     ];
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     for (name, part) in parts {
@@ -271,4 +272,39 @@ fn rounds_at_once(rounds: std::ops::Range<usize>) -> (usize, usize) {
         });
     }
     (ours, git)
+}
+
+/// So many processes land at the same time, each its own worker.
+const LANDING: usize = 16;
+
+/// Under the lock landings go one after another, so who is k-th in the queue waits for k landings. That the
+/// lock is fair shows in the spread: nobody waits much longer than its place in the queue.
+fn landing_at_once() {
+    let place = Place::new(1000);
+    let alone = 5;
+    for n in 0..LANDING + alone {
+        let script = format!("echo {n} > n{n} && git add n{n} && git commit -qm n{n}");
+        place.skein(&["dispatch", "--wait", "--name", &format!("w{n}"), "t", "--", "sh", "-c", &script]);
+    }
+    let lone = (LANDING..LANDING + alone).map(|n| place.millis(&binary(), &["land", &format!("w{n}")]));
+    let lone = median(lone.collect());
+    let before = place.git(&["rev-parse", "main"]);
+    let waits: Vec<f64> = std::thread::scope(|scope| {
+        let land = |n: usize| place.millis(&binary(), &["land", &format!("w{n}")]);
+        let all: Vec<_> = (0..LANDING).map(|n| scope.spawn(move || land(n))).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let landed = place.git(&["log", "--format=%s", &format!("{before}..main")]);
+    let landed: std::collections::BTreeSet<&str> = landed.lines().collect();
+    let lost = (0..LANDING).filter(|n| !landed.contains(format!("n{n}").as_str())).count();
+    let count = place.git(&["rev-list", "--count", &format!("{before}..main")]).parse::<usize>().unwrap();
+    let phantom = count - landed.len();
+    let (middle, longest) = (median(waits.clone()), waits.iter().copied().fold(0.0, f64::max));
+    let limit = 2.0 * lone * LANDING as f64;
+    println!("| {LANDING} landings at once: lost, phantom | {lost}, {phantom} | | | 0 |");
+    println!(
+        "| the same: median and longest wait, limit 2 x {LANDING} x one alone ({lone:.1} ms) | {middle:.1} ms, {longest:.1} ms | | | {limit:.1} ms |"
+    );
+    assert_eq!((lost, phantom), (0, 0));
+    assert!(middle <= limit, "half of the landings waited longer than {limit} ms");
 }

@@ -81,7 +81,8 @@ pub fn is_held(path: &Path) -> Result<bool> {
     }
 }
 
-fn attempt(path: &Path) -> Result<Option<Lock>> {
+/// One try, which makes the file if it is missing.
+pub(super) fn attempt(path: &Path) -> Result<Option<Lock>> {
     loop {
         let file = OpenOptions::new()
             .read(true)

@@ -15,6 +15,7 @@ mod space;
 mod spec;
 mod supervised;
 mod survivors;
+mod turn;
 mod watch;
 
 pub use ancestry::below_process_with;

@@ -133,7 +133,7 @@ impl<'s> Session<'s> {
                 .next("wait for it to end, then try again")
         };
         // A git process that outlives us still works under it: the next one waits for that too.
-        Lock::acquire(path, LOCK_WAIT)?.ok_or_else(busy)?.with_children()
+        Lock::acquire_in_turn(path, LOCK_WAIT)?.ok_or_else(busy)?.with_children()
     }
 
     /// The land lock if it is free at this moment.
