@@ -12,6 +12,7 @@ mod cases_f;
 mod cases_x;
 mod citizen;
 mod demo;
+mod dirty;
 mod faults;
 mod golden;
 mod landed;

@@ -2,6 +2,7 @@
 
 mod capture;
 mod config;
+mod dirty;
 mod disk;
 mod durable;
 mod git;

@@ -45,5 +45,7 @@ pub use record::encode_line;
 pub use view::View;
 pub use view::Worker;
 pub use worker::birth;
+pub use worker::committed_base;
+pub use worker::dirty_base;
 pub use worker::freeze;
 pub use worker::next as next_record;

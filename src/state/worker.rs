@@ -4,7 +4,9 @@ use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::Edit;
+use crate::plumbing::Objects;
 use crate::plumbing::Repo;
+use crate::state::draft::AUTHOR;
 use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::DeltaRecord;
@@ -12,6 +14,7 @@ use crate::state::record::WorkerRecord;
 use crate::state::record::encode;
 use crate::state::view::Worker;
 use bstr::BString;
+use bstr::ByteSlice;
 
 /// The first record of a worker, with its brief.
 pub fn birth(repo: &Repo, record: &WorkerRecord, brief: &str) -> Result<Edit> {
@@ -22,6 +25,21 @@ pub fn birth(repo: &Repo, record: &WorkerRecord, brief: &str) -> Result<Edit> {
     // The base is kept from the first moment on, whatever happens to the branch it came from.
     let new = record_commit(repo, tree, vec![record.base], record.created, &subject(record))?;
     Ok(Edit::create(names::worker(record.worker)?, new))
+}
+
+/// The first line of a base that holds uncommitted changes; with our name as its author it tells such a base.
+const DIRTY_BASE: &str = "base with uncommitted changes";
+
+/// A base made of commit `parent` and what is not committed on it, as `tree`.
+pub fn dirty_base(repo: &Repo, tree: Oid, parent: Oid, at: i64) -> Result<Oid> {
+    record_commit(repo, tree, vec![parent], at, DIRTY_BASE)
+}
+
+/// The commit that `base` was made on, if it holds uncommitted changes.
+pub fn committed_base(objects: &Objects, base: Oid) -> Result<Option<Oid>> {
+    let commit = objects.commit(base)?;
+    let ours = commit.subject() == DIRTY_BASE && commit.author.starts_with_str(AUTHOR);
+    Ok(commit.parents.first().copied().filter(|_| ours && commit.parents.len() == 1))
 }
 
 /// The next record of `worker`, at `at` seconds.

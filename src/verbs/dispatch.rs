@@ -21,6 +21,7 @@ use crate::state::WorkerRecord;
 use crate::state::birth;
 use crate::state::head_ref;
 use crate::state::lock_reason;
+use crate::verbs::dirty::Checkout;
 use crate::verbs::init;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
@@ -35,6 +36,8 @@ use std::path::PathBuf;
 pub struct Request {
     pub task: String,
     pub base: Option<String>,
+    /// Fork from the checkout that the person stands in, with what is not committed there.
+    pub with_dirty: bool,
     pub name: Option<String>,
     pub paths: Vec<String>,
     pub onto: Option<String>,
@@ -62,6 +65,9 @@ pub struct Dispatched {
     pub ahead: usize,
     /// The target's own distance to its upstream, as git says it.
     pub upstream: Option<String>,
+    /// Uncommitted files that `--with-dirty` put into the base, on top of this commit.
+    pub with_dirty: Vec<String>,
+    pub committed_base: Option<Oid>,
     /// Uncommitted files of the main checkout, which the worker does not see.
     pub left_out: Vec<String>,
     pub worktree: PathBuf,
@@ -77,25 +83,39 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         None => session.trunk(&view)?,
     };
     let target = session.branch_tip(&view, &onto)?;
-    let (base, base_name) = base(session, request, &onto, target)?;
+    let dirty = if request.with_dirty { Some(Checkout::look(session)?) } else { None };
+    let (start, base_name) = match &dirty {
+        Some(dirty) => (dirty.head, dirty.name.clone()),
+        None => base(session, request, &onto, target)?,
+    };
     if !view.initialised {
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
         place(session, &wish)?;
     }
     init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
+    let base = match &dirty {
+        Some(dirty) => dirty.commit(session)?,
+        None => start,
+    };
     let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
     let objects = &session.repo.objects;
+    let with_dirty = dirty.as_ref().map(Checkout::taken).unwrap_or_default();
+    let is_main = dirty.is_some_and(|dirty| dirty.is_main);
+    let left_out =
+        outside.dirty_files().into_iter().filter(|f| !is_main || !with_dirty.contains(f)).collect();
     Ok(Dispatched {
         worker: record.worker,
         handle: record.handle,
         base,
         base_name,
-        behind: objects.between(base, target)?.len(),
-        ahead: objects.between(target, base)?.len(),
+        behind: objects.between(start, target)?.len(),
+        ahead: objects.between(target, start)?.len(),
         upstream: session.repo.upstream(&onto)?,
         onto,
-        left_out: outside.dirty_files(),
+        with_dirty,
+        committed_base: (base != start).then_some(start),
+        left_out,
         worktree: admin.path,
         jail: "none",
     })

@@ -11,6 +11,7 @@ use crate::domain::Verdict;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
+use crate::state::committed_base;
 use crate::verbs::proof;
 use crate::verbs::proof::Answer;
 use crate::verbs::proof::Question;
@@ -104,8 +105,10 @@ fn ask(
 ) -> Result<Answered> {
     let answer = match base {
         Ok(base) => {
-            let question = Question { base, tip, onto: target, shallow: session.repo.is_shallow(), receipts };
-            proof::prove(&session.repo.objects, &question)?
+            let shallow = session.repo.is_shallow();
+            let objects = &session.repo.objects;
+            let committed = if objects.exists(base) { committed_base(objects, base)? } else { None };
+            proof::prove(objects, &Question { base, committed, tip, onto: target, shallow, receipts })?
         }
         Err(why) => {
             let detail =

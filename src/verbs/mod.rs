@@ -4,6 +4,7 @@ pub mod candidate;
 mod checkout;
 mod custody;
 pub mod demo;
+mod dirty;
 pub mod dispatch;
 mod finish;
 pub mod freeze;

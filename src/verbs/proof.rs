@@ -38,12 +38,22 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub struct Question {
     pub base: Oid,
+    /// The commit that the base was made on, if the base holds uncommitted changes beyond it. What that commit
+    /// has already proves nothing, though the base has something else.
+    pub committed: Option<Oid>,
     pub tip: Oid,
     pub onto: Oid,
     /// The repository's history is cut off.
     pub shallow: bool,
     /// Landings that the lane records for this fork.
     pub receipts: Vec<Receipt>,
+}
+
+impl Question {
+    /// Where the fork left the trunk.
+    fn start(&self) -> Oid {
+        self.committed.unwrap_or(self.base)
+    }
 }
 
 /// A landing as the lane records it.
@@ -177,6 +187,7 @@ impl Gather<'_> {
             self.tip = before;
             fork = Fork::read(objects, base, before, onto)?;
         }
+        let base = self.question.start();
         if !objects.is_ancestor(base, onto)? {
             self.unknown(Unknown::BaseNotInTrunk, format!("{base} is not an ancestor of {onto}"));
             return Ok(());

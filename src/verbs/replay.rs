@@ -14,6 +14,7 @@ use crate::plumbing::Repo;
 use crate::state::DeltaRecord;
 use crate::state::LandedDelta;
 use crate::state::Match;
+use crate::state::committed_base;
 use bstr::BString;
 use bstr::ByteSlice;
 
@@ -44,7 +45,12 @@ pub fn replay(repo: &Repo, delta: &DeltaRecord, onto: Oid, how: &How<'_>) -> Res
     let mut merger = Merger::new(objects);
     let net = match merger.trees(base_tree, onto_tree, delta.tree, Renames::Follow)? {
         Merged::Clean(tree) => tree,
-        Merged::Conflict(paths) => return Err(conflict(Token::Conflict, delta, onto, how, &paths)),
+        Merged::Conflict(paths) => {
+            return Err(match on_uncommitted(repo, delta, onto_tree, &paths)? {
+                Some(paths) => built_on_uncommitted(delta, onto, how, &paths),
+                None => conflict(Token::Conflict, delta, onto, how, &paths),
+            });
+        }
     };
     // A delta without any change was asked for as it is.
     if net == onto_tree && delta.paths > 0 {
@@ -208,6 +214,47 @@ fn conflict(
         .lines(paths.iter().map(|p| p.to_str_lossy().into_owned()))
         .show(format!("git diff {} {onto} && git diff {} {}", delta.base, delta.base, delta.tip))
         .next(next)
+        .into()
+}
+
+/// The paths of a conflict that are there only because the base holds uncommitted changes of the person's which
+/// the target does not have; `None` if there is another reason.
+fn on_uncommitted(
+    repo: &Repo,
+    delta: &DeltaRecord,
+    onto: Oid,
+    paths: &[BString],
+) -> Result<Option<Vec<BString>>> {
+    let objects = &repo.objects;
+    let Some(committed) = committed_base(objects, delta.base)? else { return Ok(None) };
+    let (before, base) = (objects.tree_of(committed)?, objects.tree_of(delta.base)?);
+    let mut found = Vec::new();
+    for path in paths {
+        let at = |tree| objects.entry_at(tree, path.as_ref());
+        if at(base)? != at(before)? && at(onto)? != at(base)? {
+            found.push(path.clone());
+        }
+    }
+    Ok(Some(found).filter(|found| !found.is_empty()))
+}
+
+fn built_on_uncommitted(
+    delta: &DeltaRecord,
+    onto: Oid,
+    how: &How<'_>,
+    paths: &[BString],
+) -> crate::domain::Failure {
+    let says = format!(
+        "{} built on uncommitted changes of yours, which its base has and the target has not",
+        how.handle
+    );
+    Refusal::new(Token::Conflict, says)
+        .oid("base", delta.base)
+        .oid("target", onto)
+        .oid("delta", delta.tip)
+        .lines(paths.iter().map(|p| p.to_str_lossy().into_owned()))
+        .show(format!("git show {} && git diff {} {}", delta.base, delta.base, delta.tip))
+        .next(format!("commit those changes on the target first, then land {} again", how.handle))
         .into()
 }
 

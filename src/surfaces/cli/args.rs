@@ -161,6 +161,10 @@ pub struct Dispatch {
     /// Fork from REV, not from the tip of the trunk.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
+    /// Fork from the checkout you stand in, with what is not committed there. Only what the worker changes
+    /// beyond it lands.
+    #[arg(long, conflicts_with = "base")]
+    pub with_dirty: bool,
     /// The handle of the worker; else it is made from the task.
     #[arg(long, value_name = "SLUG")]
     pub name: Option<String>,

@@ -84,15 +84,23 @@ fn dispatched(d: &Dispatched) -> String {
         line(&d.base_name),
         distance.join("; ")
     ));
+    if d.committed_base.is_some() {
+        let on = d.committed_base.map(|oid| oid.short().to_owned()).unwrap_or_default();
+        text.push_str(&format!("  with      {}, uncommitted on {on}\n", some_of(&d.with_dirty)));
+    }
     if !d.left_out.is_empty() {
-        let some: Vec<String> = d.left_out.iter().take(5).map(|p| line(p)).collect();
-        let more =
-            if d.left_out.len() > 5 { format!(" and {} more", d.left_out.len() - 5) } else { String::new() };
-        text.push_str(&format!("  {} {}{more}\n", paint(WARN, "left out"), some.join(", ")));
+        text.push_str(&format!("  {}  {}\n", paint(WARN, "left out"), some_of(&d.left_out)));
     }
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
     text.push_str(&format!("  jail      {} (it can write outside its worktree)\n", d.jail));
     text
+}
+
+/// The first of many names.
+fn some_of(names: &[String]) -> String {
+    let some: Vec<String> = names.iter().take(5).map(|name| line(name)).collect();
+    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+    some.join(", ") + &more
 }
 
 fn outcome_style(outcome: Outcome) -> anstyle::Style {

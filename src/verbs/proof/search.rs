@@ -38,7 +38,7 @@ struct Parts<'f> {
 
 impl Gather<'_> {
     pub(super) fn search(&mut self, fork: &Fork) -> Result<()> {
-        let (base, onto) = (self.question.base, self.question.onto);
+        let (base, onto) = (self.question.start(), self.question.onto);
         let objects = self.objects;
         if fork.is_absorbed() {
             self.facts.net = Net::Absorbed;
@@ -84,6 +84,16 @@ impl Gather<'_> {
             return Ok(false);
         }
         let mut why_not = None;
+        if let Some(committed) = self.question.committed {
+            let before = self.objects.tree_of(committed)?;
+            let mut all = true;
+            for net in &fork.nets {
+                all = all && self.tester.holds(net, before)?.is_ok();
+            }
+            if all {
+                why_not = Some("it only takes uncommitted changes back".to_owned());
+            }
+        }
         for net in &fork.nets {
             if let Err(why) = self.tester.holds(net, tree)? {
                 why_not = Some(why);
@@ -174,7 +184,8 @@ impl Gather<'_> {
     /// The touches on the trunk's first-parent line that have every start of the fork's nets: at an older
     /// commit, what the fork removes may be missing because it was not there yet.
     fn line_after_starts<'u>(&self, fork: &Fork, upstream: &'u Upstream) -> Vec<&'u Touch> {
-        let entries = fork.starts.iter().map(|start| upstream.entry(*start));
+        let known = |start: &Oid| if *start == self.question.base { self.question.start() } else { *start };
+        let entries = fork.starts.iter().map(|start| upstream.entry(known(start)));
         upstream.newest(entries).map(|entry| upstream.line_since(entry).collect()).unwrap_or_default()
     }
 
@@ -187,8 +198,8 @@ impl Gather<'_> {
         delta: &Delta,
         late: bool,
     ) -> Result<Option<Oid>> {
-        let (base, onto) = (self.question.base, self.question.onto);
-        if self.tester.holds(delta, self.objects.tree_of(base)?)?.is_ok() {
+        let (base, onto) = (self.question.start(), self.question.onto);
+        if self.base_holds(delta)? {
             return Ok(None);
         }
         if self.tester.holds(delta, self.objects.tree_of(onto)?)?.is_ok() {
@@ -205,6 +216,16 @@ impl Gather<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the base has `delta` already, or what is committed of it has.
+    fn base_holds(&mut self, delta: &Delta) -> Result<bool> {
+        for start in [Some(self.question.base), self.question.committed].into_iter().flatten() {
+            if self.tester.holds(delta, self.objects.tree_of(start)?)?.is_ok() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// For a fork that took the trunk in: each run of its commits by itself, and no merge with content.
@@ -252,9 +273,7 @@ impl Gather<'_> {
         for step in &fork.steps {
             let alike = self.alike(parts.upstream, &step.delta)?;
             let mut at = parts.twins.get(&step.oid).copied();
-            if at.is_none()
-                && self.tester.holds(&step.delta, self.objects.tree_of(self.question.base)?)?.is_err()
-            {
+            if at.is_none() && !self.base_holds(&step.delta)? {
                 let exact = alike.iter().filter(|(_, verbatim)| *verbatim).map(|(oid, _)| *oid);
                 for candidate in std::iter::once(onto).chain(exact) {
                     if fork.knew(self.objects, step.oid, candidate)? {

@@ -136,7 +136,7 @@ fn tell(repo: &Repo, dice: &mut Dice) -> Tale {
         onto = repo.commit(tree(repo, &trunk), &[onto]);
         history.push(trunk.clone());
     }
-    let question = Question { base: start, tip, onto, shallow: false, receipts: Vec::new() };
+    let question = Question { base: start, committed: None, tip, onto, shallow: false, receipts: Vec::new() };
     Tale { question, trunk: history.split_off(known_at_step), fork: at_step, took_trunk_in }
 }
 

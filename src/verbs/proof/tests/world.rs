@@ -59,7 +59,7 @@ impl World {
             })
             .collect();
         let [base, tip, onto] = ["B", "S", "T"].map(|n| self.oids[n]);
-        Question { base, tip, onto, shallow: self.story.shallow, receipts }
+        Question { base, committed: None, tip, onto, shallow: self.story.shallow, receipts }
     }
 
     pub fn ask(&self) -> Answer {

@@ -1,0 +1,214 @@
+//! Workers that start from what is not committed: they see it, and only what they change beyond it lands.
+
+use crate::support::World;
+use serde_json::Value;
+use std::fs;
+
+/// A person in the middle of something: a changed, a staged, a deleted and two new files.
+fn busy() -> World {
+    let world = World::new();
+    world.write("gone.txt", "gone\n");
+    world.write("staged.txt", "old\n");
+    world.commit("more");
+    world.write("b.txt", "mine\n");
+    world.write("staged.txt", "staged\n");
+    world.git(["add", "staged.txt"]);
+    world.git(["rm", "--quiet", "gone.txt"]);
+    world.write("new/deep.txt", "new\n");
+    world.write("new.txt", "new\n");
+    world.write("x.ign", "ignored\n");
+    world
+}
+
+fn dispatch(world: &World, name: &str, script: &str) -> Value {
+    let args = ["dispatch", "--json", "--with-dirty", "--name", name, name, "--", "sh", "-c", script];
+    let said = world.skein(&args).ok().json();
+    world.skein(&["wait", name]).ok();
+    said["result"].clone()
+}
+
+fn landed(world: &World, name: &str) -> (i32, Value) {
+    let ran = world.skein(&["landed", name, "--json"]);
+    (ran.code, ran.json()["result"]["verdict"]["verdict"].clone())
+}
+
+const WORK: &str = "cat b.txt staged.txt new.txt new/deep.txt > seen && test ! -e gone.txt && test ! -e x.ign \
+                    && sed -i s/5/five/ a.txt && git add -A && git commit -qm work";
+
+#[test]
+fn the_worker_sees_it_and_only_its_own_work_lands() {
+    let world = busy();
+    world.git(["stash", "push", "--quiet", "b.txt"]);
+    world.write("b.txt", "mine\n");
+    let (before, index, head) = (world.picture(&[]), world.git(["ls-files", "-s"]), world.head());
+    let said = dispatch(&world, "fix", WORK);
+    assert_eq!((world.picture(&[]), world.git(["ls-files", "-s"])), (before, index));
+    let taken: Vec<&str> =
+        said["with_dirty"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+    assert_eq!(taken, ["b.txt", "gone.txt", "new.txt", "new/deep.txt", "staged.txt"]);
+    assert_eq!(
+        (&said["left_out"], &said["behind"], &said["ahead"]),
+        (&serde_json::json!([]), &0.into(), &0.into())
+    );
+    let base = said["base"].as_str().unwrap();
+    assert_eq!(said["committed_base"], head.as_str());
+    assert_eq!(world.rev(&format!("{base}^")), head);
+    // The tree is what git would commit.
+    world.git(["stash", "push", "--quiet", "--include-untracked"]);
+    assert_eq!(world.rev(&format!("{base}:new/deep.txt")), world.rev("stash^3:new/deep.txt"));
+    assert_eq!(world.rev(&format!("{base}:b.txt")), world.rev("stash:b.txt"));
+    world.git(["stash", "pop", "--quiet", "--index"]);
+
+    world.collect_garbage();
+    assert_eq!(landed(&world, "fix"), (1, "not-landed".into()));
+    assert_eq!(world.field("fix", "behind"), 0);
+    let done = world.skein(&["land", "fix", "--json"]).ok().json();
+    assert_eq!((&done["result"]["match"], &done["result"]["paths"]), (&"exact".into(), &2.into()));
+    assert_eq!(world.git(["diff", "--name-only", &head, "main"]), "a.txt\nseen");
+    assert_eq!(world.git(["show", "main:seen"]), "mine\nstaged\nnew\nnew");
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+    assert_eq!(world.skein(&["land", "fix", "--json"]).ok().json()["result"]["already"], true);
+    // What the person had is still there, uncommitted.
+    assert_eq!((world.read("b.txt").as_str(), world.read("new.txt").as_str()), ("mine\n", "new\n"));
+    assert_eq!(world.git(["diff", "--cached", "--name-only"]), "gone.txt\nstaged.txt");
+    world.check();
+}
+
+#[test]
+fn landed_is_right_however_it_came_home() {
+    let world = busy();
+    dispatch(&world, "fix", WORK);
+    // Somebody takes over the change by hand, as one commit of theirs among others.
+    world.git(["stash", "push", "--quiet", "--include-untracked"]);
+    world.commit("other");
+    let tip = world.field("fix", "head").as_str().unwrap().to_owned();
+    world.git(["cherry-pick", &tip]);
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+    world.git(["revert", "--no-edit", "HEAD"]);
+    let again = world.skein(&["landed", "fix", "--json"]).code(1).json();
+    assert_eq!(again["result"]["verdict"]["presence"], "reverted");
+}
+
+#[test]
+fn to_take_uncommitted_changes_back_is_no_landing() {
+    let world = busy();
+    world.write("other.txt", "1\n");
+    dispatch(&world, "fix", "rm new.txt && git checkout -q HEAD^ b.txt && git add -A && git commit -qm undo");
+    assert_eq!(landed(&world, "fix"), (1, "not-landed".into()));
+    world.git(["commit", "--quiet", "--allow-empty", "-m", "other"]);
+    assert_eq!(landed(&world, "fix"), (1, "not-landed".into()));
+    // On the trunk nothing would change.
+    world.skein(&["land", "fix", "--onto", "main"]).refused("empty", 1);
+}
+
+#[test]
+fn work_on_uncommitted_lines_waits_for_them() {
+    let world = busy();
+    dispatch(&world, "fix", "echo theirs >> b.txt && echo theirs >> new.txt && git commit -qam work");
+    let ran = world.skein(&["land", "fix"]).refused("conflict", 3);
+    assert!(ran.err.contains("uncommitted changes of yours"), "{}", ran.err);
+    assert!(ran.err.contains("  b.txt\n") && ran.err.contains("  new.txt\n"), "{}", ran.err);
+    assert_eq!(landed(&world, "fix"), (1, "not-landed".into()));
+    world.commit("mine");
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.read("b.txt"), "mine\ntheirs\n");
+    assert_eq!(world.read("new.txt"), "new\ntheirs\n");
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+    world.check();
+}
+
+#[test]
+fn a_file_that_the_person_still_edits_is_not_overwritten() {
+    let world = World::new();
+    world.write("a.txt", &world.read("a.txt").replace("line 1\n", "mine\n"));
+    dispatch(&world, "fix", "sed -i s/9/nine/ a.txt && git commit -qam work");
+    world.skein(&["land", "fix"]).refused("dirty-overlap", 1);
+    assert!(world.read("a.txt").starts_with("mine\n"));
+    world.git(["switch", "--quiet", "--create", "side"]);
+    world.skein(&["land", "fix"]).ok();
+    assert!(world.git(["show", "main:a.txt"]).starts_with("line 1\n"));
+    assert!(world.git(["show", "main:a.txt"]).ends_with("line nine"));
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+}
+
+#[test]
+fn the_base_is_the_checkout_one_stands_in() {
+    let mut world = busy();
+    let main = world.head();
+    world.git(["worktree", "add", "--quiet", "-b", "side", "../side"]);
+    world.cwd = world.root().join("side");
+    fs::write(world.cwd.join("side.txt"), "side\n").unwrap();
+    world.git(["commit", "--quiet", "--allow-empty", "-m", "side"]);
+    let said = dispatch(
+        &world,
+        "fix",
+        "test -e side.txt && test ! -e new.txt && echo w > w && git add w && git commit -qm w",
+    );
+    assert_eq!((&said["base_name"], &said["ahead"]), (&"side".into(), &1.into()));
+    assert_eq!(said["with_dirty"], serde_json::json!(["side.txt"]));
+    assert_eq!(said["left_out"].as_array().unwrap().len(), 5, "{said}");
+    // Its commit is not on the trunk: that cannot be answered. What lands is the worker's work alone.
+    assert_eq!(landed(&world, "fix"), (128, "unknown".into()));
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.git(["diff", "--name-only", &main, "main"]), "w");
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+}
+
+#[test]
+fn without_changes_it_is_the_commit_itself() {
+    let world = World::new();
+    let said = dispatch(&world, "fix", "echo w > w && git add w && git commit -qm w");
+    assert_eq!((&said["base"], &said["committed_base"]), (&world.head().into(), &Value::Null));
+    let usage = world.skein(&["dispatch", "--with-dirty", "--base", "main", "t", "--", "true"]);
+    assert_eq!(usage.code, 129);
+}
+
+#[test]
+fn belts_hold_on_such_a_base_too() {
+    let world = busy();
+    world.git(["branch", "later"]);
+    dispatch(&world, "rebased", "git reset -q --soft HEAD^ && git commit -qm swallowed");
+    world.skein(&["import", "rebased"]).refused("base-moved", 1);
+    let said = world.skein(&["status"]).ok();
+    assert!(said.out.contains("rebased"));
+}
+
+#[test]
+fn filters_and_line_endings_of_the_person_count() {
+    let world = World::new();
+    world.git(["config", "core.autocrlf", "true"]);
+    world.git(["config", "filter.fake.clean", "tr a-z A-Z"]);
+    world.git(["config", "filter.fake.smudge", "tr A-Z a-z"]);
+    world.write(".gitattributes", "*.fake filter=fake -text\n");
+    world.commit("filters");
+    world.write("b.txt", "b\r\nmore\r\n");
+    world.write("x.fake", "quiet\n");
+    let said = dispatch(
+        &world,
+        "fix",
+        "cat x.fake > seen; git status --porcelain > clean; git add -A; git commit -qm w",
+    );
+    let base = said["base"].as_str().unwrap();
+    assert_eq!(world.git(["show", &format!("{base}:x.fake")]), "QUIET");
+    assert_eq!(world.git(["cat-file", "blob", &format!("{base}:b.txt")]), "b\nmore");
+    let worktree = world.worktree("fix");
+    assert_eq!(fs::read_to_string(worktree.join("seen")).unwrap(), "quiet\n");
+    assert_eq!(
+        fs::read_to_string(worktree.join("clean")).unwrap().replace("?? seen\n", "").trim(),
+        "?? clean"
+    );
+}
+
+#[test]
+fn too_much_is_refused_before_anything_is_made() {
+    let world = World::new();
+    let file = fs::File::create(world.path("huge.bin")).unwrap();
+    file.set_len(101 << 20).unwrap();
+    let ran = world.skein(&["dispatch", "--with-dirty", "t", "--", "true"]).refused("too-large", 1);
+    assert!(ran.err.contains("huge.bin") && ran.err.contains("100 MiB"), "{}", ran.err);
+    assert!(world.git(["for-each-ref", "refs/skein"]).is_empty());
+    let mut world = world;
+    world.git(["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    world.cwd = world.root().join("bare.git");
+    world.skein(&["dispatch", "--with-dirty", "t", "--", "true"]).refused("bad-base", 1);
+}
