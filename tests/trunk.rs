@@ -681,3 +681,11 @@ fn a_work_tree_named_by_the_environment_moves() {
     assert!(fs::read_to_string(tree.join("a.txt")).unwrap().contains("line five\n"));
     assert!(!git.join("a.txt").exists(), "files were written into the git folder");
 }
+
+#[test]
+fn a_landing_that_was_to_be_signed_says_that_it_is_not() {
+    let world = World::new();
+    world.worker("w", "echo 1 >new; git add -A; git commit -qm new");
+    world.git(["config", "commit.gpgSign", "true"]);
+    assert!(world.skein(&["land", "w"]).ok().out.contains("unsigned"));
+}

@@ -130,6 +130,7 @@ pub(super) struct Call<'a> {
     env: Vec<(OsString, OsString)>,
     person: bool,
     apart: bool,
+    unpinned: bool,
 }
 
 /// What a finished git process left.
@@ -166,6 +167,7 @@ impl<'a> Call<'a> {
             env: Vec::new(),
             person: false,
             apart: false,
+            unpinned: false,
         }
     }
 
@@ -202,6 +204,13 @@ impl<'a> Call<'a> {
     /// Not to be ended by Ctrl-C in our terminal: it is in the middle of moving somebody's files.
     pub fn apart(mut self) -> Call<'a> {
         self.apart = true;
+        self
+    }
+
+    /// Without the settings that every other call has: where configuration itself is asked for, they would
+    /// hide the person's.
+    pub fn unpinned(mut self) -> Call<'a> {
+        self.unpinned = true;
         self
     }
 
@@ -247,7 +256,7 @@ impl Git {
             command.envs(self.person.iter().map(|(k, v)| (k, v)));
         }
         command.envs(call.env.iter().map(|(k, v)| (k, v)));
-        for pin in PINNED {
+        for pin in PINNED.iter().filter(|_| !call.unpinned) {
             command.args(["-c", pin]);
         }
         command.args(&call.args);

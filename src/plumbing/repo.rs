@@ -201,5 +201,5 @@ fn unread(cwd: &Path, words: &str) -> Failure {
 }
 
 fn config_call<'a>() -> Call<'a> {
-    Call::new(["config", "--list", "-z", "--includes"]).for_person().reads()
+    Call::new(["config", "--list", "-z", "--includes"]).for_person().reads().unpinned()
 }
