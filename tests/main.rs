@@ -13,6 +13,7 @@ mod cases_x;
 mod citizen;
 mod demo;
 mod dirty;
+mod doctor;
 mod faults;
 mod golden;
 mod landed;

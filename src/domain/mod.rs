@@ -2,6 +2,7 @@
 
 mod change;
 mod claim;
+pub mod doctor;
 mod exit;
 mod failure;
 mod landed;

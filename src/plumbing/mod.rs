@@ -17,6 +17,7 @@ mod patch;
 mod refs;
 mod repo;
 mod store;
+mod survey;
 mod tree;
 mod worktree;
 

@@ -14,6 +14,10 @@ pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
 pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
+/// Everything of ours.
+pub const SPACES: &[&str] = &[SHARED, LOCAL, NOTES];
+/// Patterns that match all of them, for `log.excludeDecoration` and for `git log --exclude`.
+pub const HIDE: &[&str] = &["refs/skein*", "refs/notes/skein*"];
 
 /// The sentinel: our refs without it mean that refs were lost.
 pub fn format() -> Result<RefName> {

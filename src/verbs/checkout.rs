@@ -74,6 +74,20 @@ pub fn mark(op: OpId) -> String {
     format!("{}{op}\n", MARK.as_bstr())
 }
 
+/// The operation that the lock of an index names, if it is one of ours.
+pub fn marked_by(mark: &[u8]) -> Option<String> {
+    Some(mark.strip_prefix(MARK)?.to_str_lossy().trim_end().to_owned())
+}
+
+/// Removes a lock that a landing of ours left on an index. The land lock is held and no intent is open: the
+/// landing that took it is over. True if there was one.
+pub fn free_left(session: &Session<'_>, admin: &Admin) -> Result<bool> {
+    match session.repo.index_lock(admin).filter(|mark| mark.starts_with(MARK)) {
+        Some(mark) => free_stale(session, admin, &mark).map(|()| true),
+        None => Ok(false),
+    }
+}
+
 fn free_stale(session: &Session<'_>, admin: &Admin, mark: &BString) -> Result<()> {
     let held = session.repo.inherit_index(admin, &mark.to_str_lossy());
     held.map_or(Ok(()), |held| held.free())
@@ -90,11 +104,9 @@ pub fn index_locked(admin: &Admin) -> Failure {
 
 /// Refuses if moving the checkout by `changes` would touch anything that is not committed.
 pub fn refuse_overlap(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Result<()> {
-    match session.repo.index_lock(admin) {
-        None => {}
-        // The land lock is held and no intent is open: the landing that took it is over.
-        Some(mark) if mark.starts_with(MARK) => free_stale(session, admin, &mark)?,
-        Some(_) => return Err(index_locked(admin)),
+    free_left(session, admin)?;
+    if session.repo.index_lock(admin).is_some() {
+        return Err(index_locked(admin));
     }
     if !session.repo.is_untouched(admin, changes) {
         refuse_dirty(session, admin, changes)?;

@@ -14,6 +14,7 @@ use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
+use crate::plumbing::Worktree;
 use crate::state::Draft;
 use crate::state::Limits;
 use crate::state::VERSION;
@@ -217,19 +218,23 @@ fn make(
     Ok((record, admin))
 }
 
-/// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
-fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
-    let worktrees = session.repo.worktrees()?;
+/// The folder of all worktrees of workers.
+pub fn folder(session: &Session<'_>, worktrees: &[Worktree]) -> PathBuf {
     let main = worktrees.first().map(|w| w.path.clone()).unwrap_or_default();
-    let dir = match session.config.path("skein.worktreedir", session.env.get("HOME")) {
+    match session.config.path("skein.worktreedir", session.env.get("HOME")) {
         Some(dir) => crate::host::resolved(&main.join(dir)),
         None => {
             let mut name = main.file_name().unwrap_or_default().to_owned();
             name.push(".skein");
             main.with_file_name(name)
         }
-    };
-    let path = dir.join(handle.as_str());
+    }
+}
+
+/// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
+fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
+    let worktrees = session.repo.worktrees()?;
+    let path = folder(session, &worktrees).join(handle.as_str());
     let inside = worktrees.iter().any(|w| !w.bare && path.starts_with(&w.path));
     if inside || path.starts_with(&session.repo.dirs.common) {
         return Err(Refusal::new(

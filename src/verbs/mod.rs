@@ -6,6 +6,7 @@ mod custody;
 pub mod demo;
 mod dirty;
 pub mod dispatch;
+pub mod doctor;
 mod finish;
 pub mod freeze;
 mod gate;

@@ -156,6 +156,20 @@ fn land_while_the_branch_moves() {
     sweep::run(&Scene { before, after, plans: &sweep::PLANS[..4], ..scene });
 }
 
+/// A worktree whose worker no ref knows any more, and the lock of a landing that is over.
+#[test]
+fn doctor_mends() {
+    let world = ready();
+    let id = world.ulid("fix");
+    let place = world.worktree("fix").display().to_string();
+    world.git(["worktree", "unlock", &place]);
+    for name in ["refs/skein/worker", "refs/skein-local/head"] {
+        world.git(["update-ref", "-d", &format!("{name}/{id}")]);
+    }
+    world.write(".git/index.lock", &format!("git-skein landing {id}\n"));
+    sweep::run(&Scene::new("doctor --fix", world, &["doctor", "--fix"]));
+}
+
 /// The second run is struck as well, after a first that died in the worst places.
 #[test]
 fn land_again_after_a_kill() {

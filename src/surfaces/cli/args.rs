@@ -132,6 +132,12 @@ pub enum Verb {
         #[arg(short = 'n', value_name = "N")]
         most: Option<usize>,
     },
+    /// Look for what is wrong in and around this repository.
+    Doctor {
+        /// Mend what can be mended safely, and say each thing that is done.
+        #[arg(long)]
+        fix: bool,
+    },
     /// See it all at work, in a throwaway repository with the built-in agent.
     Demo {
         /// Keep the repository and say where it is.

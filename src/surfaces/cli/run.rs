@@ -113,6 +113,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Land { .. } => "land",
         Verb::Landed { .. } => "landed",
         Verb::Log { .. } => "log",
+        Verb::Doctor { .. } => "doctor",
         Verb::Demo { .. } => "demo",
         Verb::Man { .. } => "man",
         Verb::Help { .. } => "help",
@@ -156,6 +157,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             };
             Ok(Page::landed(&verbs::landed::run(&session, &asked)?, *explain, json))
         }
+        Verb::Doctor { fix } => Ok(Page::doctor(&verbs::doctor::run(&mut session, *fix)?, json)),
         Verb::Log { most } => Ok(Page::log(&verbs::log::run(&session, *most)?, json)),
         Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None, json)),
     }

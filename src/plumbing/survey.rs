@@ -1,0 +1,96 @@
+//! What a repository is like, for who looks after it. Nothing here writes.
+
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::plumbing::durable;
+use crate::plumbing::git::Call;
+use crate::plumbing::repo::Repo;
+use bstr::ByteSlice;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+impl Repo {
+    /// git's version as it states it, without the words before it.
+    pub fn git_version(&self) -> Result<String> {
+        let said = self.git.expect(&Call::new(["version"]).reads())?.text();
+        Ok(said.strip_prefix("git version ").unwrap_or(&said).to_owned())
+    }
+
+    /// Commits that no ref, `HEAD` or index of any worktree reaches; reflogs do not count. Ancestors of others
+    /// among them are there too. It reads every object's links.
+    pub fn unreachable_commits(&self) -> Result<Vec<Oid>> {
+        let args = ["fsck", "--unreachable", "--no-reflogs", "--connectivity-only", "--no-progress"];
+        let call = self.call(&args).reads();
+        let found = self.git.run(&call)?;
+        // Small exit codes tell of damage, which is not asked for here; others that it could not look.
+        let found = if (0..128).contains(&found.code) { found } else { self.git.expected(&call, found)? };
+        let commit = |line: &[u8]| line.strip_prefix(b"unreachable commit ")?.to_str().ok()?.parse().ok();
+        Ok(found.stdout.lines().filter_map(commit).collect())
+    }
+
+    /// Whether some ref, or the main worktree's `HEAD`, reaches `commit`.
+    pub fn is_kept(&self, commit: Oid) -> Result<bool> {
+        let commit = commit.to_string();
+        let found = self.git.expect(
+            &self.call(&["rev-list", "-n1", &commit, "--not", "--single-worktree", "--all"]).reads(),
+        )?;
+        Ok(found.stdout.is_empty())
+    }
+
+    /// Everything that `commit` needs and no ref keeps. A missing object is a fault.
+    pub fn unkept(&self, commit: Oid) -> Result<Vec<Oid>> {
+        let commit = commit.to_string();
+        let args =
+            ["rev-list", "--objects", "--no-object-names", &commit, "--not", "--single-worktree", "--all"];
+        let call = self.call(&args);
+        self.git.expect(&call.reads())?.text().lines().map(str::parse).collect()
+    }
+
+    /// Adds a value to a key of the repository's own configuration that may have several.
+    pub fn add_config(&self, key: &str, value: &str) -> Result<()> {
+        let file = self.dirs.common.join("config");
+        self.git.expect(&Call::new(["config", "--file"]).arg(&file).args(&["--add", key, value]))?;
+        durable::sync(&file)?;
+        durable::sync(&self.dirs.common)
+    }
+
+    /// The object folders that this repository borrows from.
+    pub fn alternates(&self) -> Vec<PathBuf> {
+        let listed = std::fs::read(self.dirs.common.join("objects/info/alternates")).unwrap_or_default();
+        let path = |line: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(line));
+        listed.lines().filter(|l| !l.is_empty() && !l.starts_with(b"#")).map(path).collect()
+    }
+
+    /// Whether `info/grafts` changes history.
+    pub fn has_grafts(&self) -> bool {
+        std::fs::metadata(self.dirs.common.join("info/grafts")).is_ok_and(|m| m.len() > 0)
+    }
+
+    /// How many objects are replaced by others.
+    pub fn replaced(&self) -> Result<usize> {
+        Ok(self.refs(&["refs/replace"])?.len())
+    }
+
+    /// git's lock files in the shared git folder: of refs, indexes, configuration and the like. `skip` is a
+    /// folder that is not looked into.
+    pub fn lock_files(&self, skip: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![self.dirs.common.clone()];
+        while let Some(dir) = open.pop() {
+            for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let Ok(kind) = entry.file_type() else { continue };
+                // Objects are written aside and linked, never locked.
+                let objects = dir.ends_with("objects") && entry.file_name().len() == 2;
+                if kind.is_dir() && path != skip && !objects {
+                    open.push(path);
+                } else if kind.is_file() && path.extension() == Some("lock".as_ref()) {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}

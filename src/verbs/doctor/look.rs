@@ -1,0 +1,206 @@
+//! The facts that `doctor` goes by. Nothing is written to get them.
+
+use crate::domain::Failure;
+use crate::domain::Liveness;
+use crate::domain::Oid;
+use crate::domain::Outcome;
+use crate::domain::Result;
+use crate::domain::doctor::Facts;
+use crate::domain::doctor::Intent;
+use crate::domain::doctor::LockFile;
+use crate::domain::doctor::Lost;
+use crate::domain::doctor::Ours;
+use crate::domain::doctor::Settings;
+use crate::domain::doctor::Tree;
+use crate::plumbing::Worktree;
+use crate::state::HIDE;
+use crate::state::SPACES;
+use crate::state::View;
+use crate::state::locked_for;
+use crate::state::open_intent;
+use crate::state::tip;
+use crate::verbs::checkout;
+use crate::verbs::custody;
+use crate::verbs::dispatch;
+use crate::verbs::session::Session;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+use std::path::Path;
+
+pub fn facts(session: &Session<'_>) -> Result<Facts> {
+    let mut refused = Vec::new();
+    let view = match session.view() {
+        Ok(view) => view,
+        Err(Failure::Refusal(refusal)) => {
+            refused.push(*refusal);
+            View::default()
+        }
+        Err(fault) => return Err(fault),
+    };
+    // Without a view there is no list of branches to look for a trunk in.
+    let trunk = if refused.is_empty() { session.trunk(&view).ok() } else { None };
+    let worktrees = session.repo.worktrees()?;
+    let lost = lost(session, &view, &worktrees)?;
+    let mut facts = Facts {
+        ours: ours(session)?,
+        strangers: strangers(session, &worktrees),
+        locks: locks(session)?,
+        lost,
+        gone: gone(session, &view),
+        unreadable: view.unreadable.iter().map(|(id, why)| format!("{id}: {why}")).collect(),
+        intent: intent(session, &view)?,
+        worktrees: worktrees.iter().filter(|w| !w.bare).map(|w| tree(session, &view, w)).collect(),
+        ..setup(session)?
+    };
+    let root = trunk.as_ref().and_then(|t| view.branches.get(t));
+    if let Some(root) = root.and_then(|tip| session.repo.objects.tree_of(*tip).ok()) {
+        let has = |path: &str| session.repo.objects.oid_at(root, path.into()).is_ok_and(|at| at.is_some());
+        facts.modules = has(".gitmodules");
+        let hooks = session.config.get("core.hookspath").unwrap_or_default();
+        let hooks = hooks.strip_prefix("./").unwrap_or(hooks).trim_end_matches('/');
+        facts.hooks_tracked = !hooks.is_empty() && !hooks.starts_with('/') && has(hooks);
+    }
+    facts.trunk = trunk.map(|t| t.short().to_owned());
+    facts.refused = refused;
+    Ok(facts)
+}
+
+pub fn ours(session: &Session<'_>) -> Result<Ours> {
+    Ok(Ours { namespaces: SPACES, hidden: HIDE, any: !session.repo.refs(SPACES)?.is_empty() })
+}
+
+pub fn settings(session: &Session<'_>) -> Settings {
+    Settings(session.config.pairs().to_vec())
+}
+
+/// The machine, git and its configuration.
+fn setup(session: &Session<'_>) -> Result<Facts> {
+    let repo = &session.repo;
+    let common = &repo.dirs.common;
+    let tree = session.config.get("core.worktree").map(|path| common.join(path));
+    Ok(Facts {
+        git: repo.git_version()?,
+        config: settings(session),
+        common: common.clone(),
+        file_system: crate::host::file_system(common),
+        folds_case: crate::host::folds_case(&common.join("HEAD")),
+        free_bytes: crate::host::free_bytes(common)?,
+        free_inodes: crate::host::free_inodes(common)?,
+        foreign: crate::host::is_foreign(common),
+        shallow: repo.is_shallow(),
+        sha256: repo.objects.null().as_bytes().len() == 32,
+        reftable: repo.is_reftable(),
+        bare: session.config.is_true("core.bare"),
+        has_tree: common.file_name() == Some(".git".as_ref()) && common.join("index").is_file(),
+        core_worktree_there: tree.is_none_or(|t| t.is_dir()),
+        identity: repo.identity(&session.config)?.is_some(),
+        alternates: repo.alternates().iter().map(|p| p.display().to_string()).collect(),
+        replaced: repo.replaced()?,
+        grafts: repo.has_grafts(),
+        ..Facts::default()
+    })
+}
+
+fn tree(session: &Session<'_>, view: &View, worktree: &Worktree) -> Tree {
+    let worker = worktree.locked.as_deref().and_then(locked_for);
+    let has_record =
+        |id| view.workers.iter().any(|w| w.id == id) || view.unreadable.iter().any(|u| u.0 == id);
+    Tree {
+        path: worktree.path.display().to_string(),
+        branch: worktree.branch.as_ref().map(|b| b.short().to_owned()),
+        there: worktree.path.join(".git").exists() || worktree.admin().dir == session.repo.dirs.common,
+        recorded: worker.is_some_and(has_record),
+        worker: worker.map(|id| id.to_string()),
+        progress: session.repo.in_progress(&worktree.admin()).map(|(what, _)| what),
+    }
+}
+
+/// Folders among the workers' worktrees that are not registered.
+fn strangers(session: &Session<'_>, worktrees: &[Worktree]) -> Vec<String> {
+    let folder = dispatch::folder(session, worktrees);
+    let known = |path: &Path| worktrees.iter().any(|w| w.path == path || w.path.starts_with(path));
+    let entries = std::fs::read_dir(crate::host::resolved(&folder)).into_iter().flatten().flatten();
+    // A person may have chosen a folder that holds other things too: what is no worktree is not ours to name.
+    let mut found: Vec<String> = entries
+        .map(|e| e.path())
+        .filter(|p| {
+            p.is_dir()
+                && !known(p)
+                && (p.join(".git").is_file() || session.config.get("skein.worktreedir").is_none())
+        })
+        .map(|p| p.display().to_string())
+        .collect();
+    found.sort();
+    found
+}
+
+fn locks(session: &Session<'_>) -> Result<Vec<LockFile>> {
+    // Ours there mean nothing by being there: the kernel knows whether they are held.
+    let found = session.repo.lock_files(&session.local.run());
+    let landing = crate::host::is_held(&session.local.land_lock())?;
+    let holders = crate::host::holders(&found);
+    let lock = |(at, path): (usize, &std::path::PathBuf)| LockFile {
+        path: path.display().to_string(),
+        op: std::fs::read(path).ok().and_then(|mark| checkout::marked_by(&mark)),
+        holders: holders.as_ref().map(|h| h[at].clone()),
+        owner_lives: landing,
+    };
+    Ok(found.iter().enumerate().map(lock).collect())
+}
+
+pub fn gone(session: &Session<'_>, view: &View) -> Vec<String> {
+    let dead = view
+        .workers
+        .iter()
+        .filter(|w| w.record.outcome == Outcome::Active && custody::liveness(session, w) == Liveness::Gone);
+    dead.map(|w| w.record.handle.to_string()).collect()
+}
+
+pub fn intent(session: &Session<'_>, view: &View) -> Result<Option<Intent>> {
+    let Some(clone) = session.clone_id().filter(|c| view.lanes.contains_key(*c)) else { return Ok(None) };
+    // Looked at first: a landing that begins in between is under way, not cut short.
+    let open = open_intent(&session.repo, tip(&session.repo, clone)?)?;
+    let running = crate::host::is_held(&session.local.land_lock())?;
+    Ok(open.map(|(op, _, landing)| Intent {
+        op: op.to_string(),
+        onto: landing.onto.short().to_owned(),
+        running,
+    }))
+}
+
+/// Commits of workers that no ref keeps: what a removed worktree's `HEAD` was at, and the `HEAD` of one that
+/// nobody looks after. A running worker's are its supervisor's business.
+pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Result<Vec<Lost>> {
+    let (repo, objects) = (&session.repo, &session.repo.objects);
+    let live: Vec<String> = view
+        .workers
+        .iter()
+        .filter(|w| w.record.outcome == Outcome::Active && custody::liveness(session, w) != Liveness::Gone)
+        .map(|w| custody::mail(w.id))
+        .collect();
+    let mut stashed: HashSet<Oid> = repo.stash()?.into_iter().filter(|o| objects.exists(*o)).collect();
+    for entry in stashed.clone() {
+        stashed.extend(objects.commit(entry)?.parents);
+    }
+    let mut found = repo.unreachable_commits()?;
+    for worktree in worktrees.iter().skip(1) {
+        if let Some(head) = repo.head_of(&worktree.admin())?.filter(|h| objects.exists(*h))
+            && !repo.is_kept(head)?
+        {
+            found.push(head);
+        }
+    }
+    let (mut commits, mut below) = (Vec::new(), HashSet::new());
+    for oid in found.into_iter().filter(|o| !stashed.contains(o)) {
+        let commit = objects.commit(oid)?;
+        let running = live.iter().any(|mail| commit.committer.contains_str(mail));
+        if !running && custody::committed_by_a_worker(session, oid)? {
+            below.extend(commit.parents.iter().copied());
+            commits.push(Lost { oid, subject: commit.subject().to_str_lossy().into_owned() });
+        }
+    }
+    commits.retain(|lost| !below.contains(&lost.oid));
+    commits.sort_by_key(|lost| lost.oid);
+    commits.dedup_by_key(|lost| lost.oid);
+    Ok(commits)
+}
