@@ -30,6 +30,8 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("lane-landing", "/delta", &["The delta of a landing"]),
     ("lane-landing-branch", "", &["Lane records", "Intent and landing"]),
     ("lane-abandoned", "", &["Lane records", "Abandoned"]),
+    ("lane-undo", "", &["Lane records", "Undo and undone"]),
+    ("lane-undone", "", &["Lane records", "Undo and undone"]),
     ("lane-evidence", "", &["Lane records", "Evidence"]),
     ("candidate", "", &["Candidate record"]),
     ("candidate", "/landing", &["Intent and landing"]),
@@ -128,6 +130,10 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     let mut lane = story.lane();
     found.insert("lane-abandoned", lane.remove("abandoned").unwrap());
     found.insert("lane-landing-branch", lane.remove("landing").unwrap());
+    story.skein(&["undo"], &[]).ok();
+    let mut lane = story.lane();
+    found.insert("lane-undo", lane.remove("undo").unwrap());
+    found.insert("lane-undone", lane.remove("undone").unwrap());
     found
 }
 

@@ -24,5 +24,6 @@ mod refusals;
 mod shapes;
 mod support;
 mod trunk;
+mod undo;
 mod walk;
 mod wardens;

@@ -188,6 +188,11 @@ tokens! {
     InTheWay "in-the-way" No;
     OperationInProgress "operation-in-progress" No;
     CheckedOutTwice "checked-out-twice" No;
+    NoSuchOperation "no-such-operation" No;
+    AmbiguousOperation "ambiguous-operation" No;
+    NothingToUndo "nothing-to-undo" No;
+    BuiltUpon "built-upon" No;
+    Pushed "pushed" No;
     RecordMoved "record-moved" Raced;
     IndexLocked "index-locked" Busy;
     Busy "busy" Busy;

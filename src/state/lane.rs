@@ -13,7 +13,9 @@ use crate::state::record::Entry;
 use crate::state::record::LandedDelta;
 use crate::state::record::Landing;
 use crate::state::record::LaneRecord;
+use crate::state::record::Move;
 use crate::state::record::Read;
+use crate::state::record::Undo;
 use crate::state::record::encode;
 use crate::state::view::View;
 use crate::state::view::read;
@@ -54,9 +56,14 @@ fn subject(record: &LaneRecord) -> String {
             l.delta.as_ref().map(|d| format!(" (worker {} delta {})", d.worker, d.n)).unwrap_or_default();
         format!("{} {}..{}{who}", l.onto.short(), l.old.short(), l.new.short())
     };
+    let undo = |u: &Undo| {
+        format!("{} {}..{} (takes back {})", u.onto.short(), u.old.short(), u.new.short(), u.undoes)
+    };
     match &record.entry {
         Entry::Intent(l) => format!("intent: {}", landing(l)),
         Entry::Landing(l) => format!("landing: {}", landing(l)),
+        Entry::Undo(u) => format!("undo: {}", undo(u)),
+        Entry::Undone(u) => format!("undone: {}", undo(u)),
         Entry::Abandoned { why } => format!("abandoned: {why}"),
         Entry::Evidence(e) => {
             let exit = e.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
@@ -113,34 +120,46 @@ fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
     Ok(ours.then_some(*first))
 }
 
-/// What all lanes together say.
-#[derive(Debug, Default)]
-pub struct Ledger {
-    /// Finished landings, newest first.
-    pub landings: Vec<(OpId, i64, Landing)>,
-}
-
-/// The intent of this clone that has no end yet. There is at most one: each writer ends what it finds
-/// open before it begins, so the newest intent or end decides.
-pub fn open_intent(repo: &Repo, tip: Option<Oid>) -> Result<Option<(OpId, i64, Landing)>> {
+/// The move announced on the lane of this clone that has no end yet. There is at most one: each writer ends
+/// what it finds open before it begins, so the newest announcement or end decides.
+pub fn open_move(repo: &Repo, tip: Option<Oid>) -> Result<Option<Move>> {
     for found in walk(repo, tip) {
-        let (_, record) = found?;
-        match record.entry {
-            Entry::Intent(landing) => return Ok(Some((record.op, record.at, landing))),
-            Entry::Landing(_) | Entry::Abandoned { .. } => return Ok(None),
+        let (_, LaneRecord { op, at, entry, .. }) = found?;
+        match entry {
+            Entry::Intent(landing) => return Ok(Some(Move { op, at, landing, undoes: None })),
+            Entry::Undo(undo) => return Ok(Some(undo.to_move(op, at))),
+            Entry::Landing(_) | Entry::Undone(_) | Entry::Abandoned { .. } => return Ok(None),
             Entry::Evidence(_) => {}
         }
     }
     Ok(None)
 }
 
+/// What all lanes together say.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Finished landings, newest first; those taken back too.
+    pub landings: Vec<(OpId, i64, Landing)>,
+    /// Finished undos.
+    pub undos: Vec<(OpId, i64, Undo)>,
+}
+
 impl Ledger {
     pub fn load(repo: &Repo, view: &View) -> Result<Ledger> {
         let mut ledger = Ledger::default();
         for tip in view.lanes.values() {
-            for (_, record) in records(repo, Some(*tip))? {
-                if let Entry::Landing(landing) = record.entry {
-                    ledger.landings.push((record.op, record.at, landing));
+            let mut here = BTreeSet::new();
+            for (_, LaneRecord { op, at, entry, .. }) in records(repo, Some(*tip))?.into_iter().rev() {
+                match entry {
+                    Entry::Landing(landing) => {
+                        // Landed a second time, it stands again.
+                        if !here.insert(op) {
+                            ledger.undos.retain(|(_, _, u)| u.undoes != op);
+                        }
+                        ledger.landings.push((op, at, landing));
+                    }
+                    Entry::Undone(undo) => ledger.undos.push((op, at, undo)),
+                    _ => {}
                 }
             }
         }
@@ -151,6 +170,23 @@ impl Ledger {
     /// The landings of worker deltas, with the branch move that brought them.
     pub fn deltas(&self) -> impl Iterator<Item = (&OpId, &Landing, &LandedDelta)> {
         self.landings.iter().filter_map(|(op, _, l)| l.delta.as_ref().map(|d| (op, l, d)))
+    }
+
+    /// Whether operation `op` was undone, and that undo not undone again.
+    pub fn is_taken_back(&self, op: OpId) -> bool {
+        self.taken_back_by(op).is_some()
+    }
+
+    /// The undo that took `op` back and stands.
+    pub fn taken_back_by(&self, op: OpId) -> Option<OpId> {
+        self.standing_undo(op, self.undos.len())
+    }
+
+    /// No chain of undos is longer than all of them.
+    fn standing_undo(&self, op: OpId, longest: usize) -> Option<OpId> {
+        let shorter = longest.checked_sub(1)?;
+        let of_it = self.undos.iter().filter(|(_, _, u)| u.undoes == op);
+        of_it.map(|(by, _, _)| *by).find(|by| self.standing_undo(*by, shorter).is_none())
     }
 }
 

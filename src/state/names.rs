@@ -12,6 +12,8 @@ pub const LOCAL: &str = "refs/skein-local";
 /// Plain git that lists what is shared, and what is local.
 pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
 pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
+/// Plain git that lists all lanes with their newest records.
+pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 /// Everything of ours.

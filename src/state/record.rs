@@ -104,7 +104,11 @@ pub enum Entry {
     Intent(Landing),
     /// It moved.
     Landing(Landing),
-    /// It did not, and will not by this operation.
+    /// A branch is about to go back to where it was before an operation. The parents keep both ends.
+    Undo(Undo),
+    /// It went back.
+    Undone(Undo),
+    /// An intent or an undo moved nothing, and will not by this operation.
     Abandoned { why: String },
     /// A command was run on a tree.
     Evidence(Evidence),
@@ -120,6 +124,26 @@ pub struct Landing {
     pub delta: Option<LandedDelta>,
     /// The branch given by name, for a person's branch.
     pub branch: Option<RefName>,
+}
+
+/// A branch goes back from `old`, where operation `undoes` had moved it, to `new`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undo {
+    pub undoes: OpId,
+    pub onto: RefName,
+    pub old: Oid,
+    pub new: Oid,
+}
+
+/// The move of a branch, as an intent announces it and a receipt confirms it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    pub op: OpId,
+    pub at: i64,
+    /// From where to where, and what comes home with it.
+    pub landing: Landing,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<OpId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,6 +193,67 @@ pub struct CandidateRecord {
     pub landing: Landing,
     /// The gate that admitted it; none until it was admitted.
     pub admitted: Option<Vec<String>>,
+}
+
+impl CandidateRecord {
+    /// The move that makes the candidate the tip of its branch.
+    pub fn to_move(&self) -> Move {
+        Move { op: self.op, at: self.at, landing: self.landing.clone(), undoes: None }
+    }
+}
+
+impl Undo {
+    pub fn to_move(&self, op: OpId, at: i64) -> Move {
+        let Undo { onto, old, new, .. } = self.clone();
+        let landing = Landing { onto, old, new, delta: None, branch: None };
+        Move { op, at, landing, undoes: Some(self.undoes) }
+    }
+}
+
+impl Move {
+    /// The record that it is about to happen.
+    pub fn intent(&self) -> LaneRecord {
+        self.record(Entry::Intent, Entry::Undo)
+    }
+
+    /// The record that it happened.
+    pub fn receipt(&self) -> LaneRecord {
+        self.record(Entry::Landing, Entry::Undone)
+    }
+
+    fn record(&self, landing: fn(Landing) -> Entry, undo: fn(Undo) -> Entry) -> LaneRecord {
+        let moved = self.landing.clone();
+        let entry = match self.undoes {
+            None => landing(moved),
+            Some(undoes) => undo(Undo { undoes, onto: moved.onto, old: moved.old, new: moved.new }),
+        };
+        LaneRecord { v: VERSION, op: self.op, at: self.at, entry }
+    }
+
+    /// The line that it leaves in the notes, and the commits that get it.
+    pub fn note(&self) -> Option<(LandedNote, Vec<Oid>)> {
+        let delta = self.landing.delta.as_ref()?;
+        let mut landed: Vec<Oid> = delta.commits.iter().map(|(_, landed)| *landed).collect();
+        landed.dedup();
+        let note = LandedNote {
+            v: VERSION,
+            op: self.op,
+            at: self.at,
+            onto: self.landing.onto.clone(),
+            worker: delta.worker,
+            delta: delta.n,
+            base: delta.base,
+            raw: delta.raw.clone(),
+        };
+        Some((note, landed))
+    }
+
+    /// What the lane keeps alive from the intent on: after an undo nothing else may name what it took back.
+    pub fn intent_keeps(&self) -> Vec<Oid> {
+        let Landing { old, new, delta, .. } = &self.landing;
+        let tip = delta.as_ref().map(|d| d.tip);
+        [*new].into_iter().chain(tip).chain(self.undoes.map(|_| *old)).collect()
+    }
 }
 
 /// A line of `refs/notes/skein/landed`.

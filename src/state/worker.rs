@@ -1,15 +1,19 @@
 //! Writing worker records: each transition is one commit on the worker's chain.
 
+use crate::domain::Change;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Objects;
 use crate::plumbing::Repo;
 use crate::state::draft::AUTHOR;
 use crate::state::draft::record_commit;
 use crate::state::names;
+use crate::state::record::DeltaCommit;
 use crate::state::record::DeltaRecord;
+use crate::state::record::VERSION;
 use crate::state::record::WorkerRecord;
 use crate::state::record::encode;
 use crate::state::view::Worker;
@@ -58,6 +62,47 @@ pub fn freeze(repo: &Repo, worker: &Worker, delta: &DeltaRecord) -> Result<Edit>
     let subject = format!("{}: delta {}", record.handle, delta.n);
     let new = record_commit(repo, tree, vec![worker.at, delta.tip], delta.created, &subject)?;
     Ok(Edit::update(names::worker(worker.id)?, worker.at, new))
+}
+
+/// The next delta of a worker: its commits up to `tip`, whose difference to the base is `changes`, with all
+/// identities.
+pub fn describe(
+    repo: &Repo,
+    worker: &WorkerRecord,
+    tip: Oid,
+    uncommitted: bool,
+    changes: &[Change],
+) -> Result<DeltaRecord> {
+    let objects = &repo.objects;
+    let mut commits = Vec::new();
+    for oid in objects.between(worker.base, tip)? {
+        let commit = objects.commit(oid)?;
+        commits.push(DeltaCommit {
+            oid,
+            parents: commit.parents.len() as u32,
+            identity: objects.identity(&objects.changes_of(oid)?)?,
+            author: name_and_mail(&commit),
+            subject: commit.subject().to_str_lossy().into_owned(),
+        });
+    }
+    Ok(DeltaRecord {
+        v: VERSION,
+        n: worker.deltas + 1,
+        worker: worker.worker,
+        base: worker.base,
+        tip,
+        tree: objects.tree_of(tip)?,
+        commits,
+        net: objects.identity(changes)?,
+        paths: changes.len() as u64,
+        uncommitted,
+        created: worker.ended.unwrap_or(worker.created),
+    })
+}
+
+fn name_and_mail(commit: &Commit) -> String {
+    let line = commit.author.to_str_lossy();
+    line.rfind('>').map_or_else(|| line.to_string(), |end| line[..=end].to_owned())
 }
 
 fn entry(repo: &Repo, path: &str, bytes: &[u8]) -> Result<(BString, Option<(Mode, Oid)>)> {

@@ -15,13 +15,12 @@ use crate::domain::link_escapes;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
-use crate::state::DeltaCommit;
 use crate::state::DeltaRecord;
 use crate::state::Draft;
 use crate::state::LIST_SHARED;
-use crate::state::VERSION;
 use crate::state::View;
 use crate::state::Worker;
+use crate::state::describe;
 use crate::state::freeze;
 use crate::verbs::custody;
 use crate::verbs::session::Session;
@@ -88,7 +87,7 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
         (seen.head, false)
     };
     let changes = objects.diff_trees(objects.tree_of(base)?, objects.tree_of(tip)?)?;
-    let delta = describe(session, worker, tip, uncommitted, &changes)?;
+    let delta = describe(&session.repo, &worker.record, tip, uncommitted, &changes)?;
     if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
         return Err(empty(worker, base, tip));
     }
@@ -200,46 +199,6 @@ fn all_by(session: &Session<'_>, worker: &Worker, commits: &[Oid]) -> Result<boo
         }
     }
     Ok(true)
-}
-
-fn describe(
-    session: &Session<'_>,
-    worker: &Worker,
-    tip: Oid,
-    uncommitted: bool,
-    changes: &[Change],
-) -> Result<DeltaRecord> {
-    let objects = &session.repo.objects;
-    let base = worker.record.base;
-    let mut commits = Vec::new();
-    for oid in objects.between(base, tip)? {
-        let commit = objects.commit(oid)?;
-        commits.push(DeltaCommit {
-            oid,
-            parents: commit.parents.len() as u32,
-            identity: objects.identity(&objects.changes_of(oid)?)?,
-            author: name_and_mail(&commit),
-            subject: commit.subject().to_str_lossy().into_owned(),
-        });
-    }
-    Ok(DeltaRecord {
-        v: VERSION,
-        n: worker.record.deltas + 1,
-        worker: worker.id,
-        base,
-        tip,
-        tree: objects.tree_of(tip)?,
-        commits,
-        net: objects.identity(changes)?,
-        paths: changes.len() as u64,
-        uncommitted,
-        created: worker.record.ended.unwrap_or(worker.record.created),
-    })
-}
-
-fn name_and_mail(commit: &Commit) -> String {
-    let line = commit.author.to_str_lossy();
-    line.rfind('>').map_or_else(|| line.to_string(), |end| line[..=end].to_owned())
 }
 
 /// The working tree as one commit by the worker. A pure function of worker, parent and tree.

@@ -220,7 +220,7 @@ fn attempt(
         }
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
-            landing::integrate(&held, &record, found.pending.take())?;
+            landing::integrate(&held, &record.to_move(), found.pending.take())?;
             candidate::let_go(session, &waiting);
         }
         return report.landed(&record);
@@ -241,7 +241,7 @@ fn attempt(
     gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, gates, &changes)?;
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;
-    landing::integrate(&held, &kept.record, None)?;
+    landing::integrate(&held, &kept.record.to_move(), None)?;
     candidate::let_go(session, std::slice::from_ref(&kept));
     report.landed(&kept.record)
 }

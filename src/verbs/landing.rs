@@ -1,5 +1,5 @@
-//! `candidate integrate`, and the end of every `land`: a branch moves to its candidate by compare-and-swap,
-//! journalled on the lane so that a kill at any moment loses nothing. docs/schema.md has the protocol.
+//! `candidate integrate`, and the end of every `land` and `undo`: a branch moves by compare-and-swap, journalled
+//! on the lane so that a kill at any moment loses nothing. docs/schema.md has the protocol.
 
 use crate::domain::Change;
 use crate::domain::Failure;
@@ -14,12 +14,11 @@ use crate::plumbing::Edit;
 use crate::plumbing::HeldIndex;
 use crate::plumbing::Moved;
 use crate::plumbing::RefSession;
-use crate::state::CandidateRecord;
 use crate::state::Draft;
-use crate::state::LandedNote;
 use crate::state::Landing;
 use crate::state::LaneEntry;
 use crate::state::LaneRecord;
+use crate::state::Move;
 use crate::state::VERSION;
 use crate::state::append;
 use crate::state::encode_line;
@@ -52,11 +51,11 @@ impl<'s> Landings<'s> {
     }
 }
 
-/// Moves the branch to the candidate. `TrunkMoved` means that nothing changed and a new candidate is needed.
-/// `first` is a ref move that must be durable before: the delta's own record, when it is new.
-pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option<Edit>) -> Result<()> {
+/// Moves the branch. `TrunkMoved` means that nothing changed and a new candidate is needed. `first` is a ref
+/// move that must be durable before: the delta's own record, when it is new.
+pub fn integrate(held: &Landings<'_>, step: &Move, first: Option<Edit>) -> Result<()> {
     let session = held.session;
-    let landing = &candidate.landing;
+    let landing = &step.landing;
     let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
     if now != Some(landing.old) {
         return Err(moved(landing, now));
@@ -68,14 +67,14 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
         checkout::refuse_overlap(session, admin, &changes)?;
     }
     let mut refs = session.repo.ref_session()?;
-    let lane = intend(held, &mut refs, first, candidate)?;
+    let lane = intend(held, &mut refs, first, step)?;
     crate::fault::point("landing: intent durable");
     // Made while git moves the files; no ref names it before the landing.
     let mut receipt = None;
-    let mut prepare = || receipt = Receipt::prepare(held, lane, candidate).ok();
+    let mut prepare = || receipt = Receipt::prepare(held, lane, step).ok();
     // Until the branch has moved nobody else's git may write that index, or it would commit the landing.
     let index = match &admin {
-        Some(admin) => Some(move_checkout(held, candidate, admin, &changes, &mut prepare)?),
+        Some(admin) => Some(move_checkout(held, step, admin, &changes, &mut prepare)?),
         None => {
             prepare();
             None
@@ -91,16 +90,16 @@ pub fn integrate(held: &Landings<'_>, candidate: &CandidateRecord, first: Option
     };
     if let Some(failure) = failure {
         let now = session.repo.read_refs(&[&landing.onto]);
-        return Err(match now.and_then(|now| holds(session, landing, now.into_iter().next().flatten())) {
-            Ok(false) => take_back(held, candidate, index, &changes, failure),
+        return Err(match now.and_then(|now| holds(session, step, now.into_iter().next().flatten())) {
+            Ok(false) => take_back(held, step, index, &changes, failure),
             // It moved after all, or nobody knows: the next verb looks again and ends the intent.
             Ok(true) | Err(_) => failure,
         });
     }
     // The landing is a fact: a lock that cannot be removed now is removed by the next verb.
     let freed = index.map_or(Ok(()), HeldIndex::free);
-    acknowledge(session, landing)?;
-    if freed.is_ok() && hand_out(held, &mut refs, receipt, candidate).is_err() {
+    acknowledge(session, step)?;
+    if freed.is_ok() && hand_out(held, &mut refs, receipt, step).is_err() {
         held.session.tell("the landing stands; its receipt is written by the next verb");
     }
     Ok(())
@@ -127,19 +126,19 @@ fn moved(landing: &Landing, now: Option<Oid>) -> Failure {
 
 fn move_checkout<'r>(
     held: &Landings<'r>,
-    candidate: &CandidateRecord,
+    step: &Move,
     admin: &Admin,
     changes: &[Change],
     meanwhile: &mut dyn FnMut(),
 ) -> Result<HeldIndex<'r>> {
-    let Some(index) = held.session.repo.hold_index(admin, &checkout::mark(candidate.op))? else {
-        abandon(held, candidate.op, "another git held the index of the checkout")?;
+    let Some(index) = held.session.repo.hold_index(admin, &checkout::mark(step.op))? else {
+        abandon(held, step.op, "another git held the index of the checkout")?;
         return Err(checkout::index_locked(admin));
     };
-    let (old, new) = trees(held.session, &candidate.landing)?;
+    let (old, new) = trees(held.session, &step.landing)?;
     let Err(failure) = index.move_tree(changes, old, new, meanwhile)? else { return Ok(index) };
     let why = "the checkout of the branch could not be moved";
-    if let Err(later) = index.free().and_then(|()| abandon(held, candidate.op, why)) {
+    if let Err(later) = index.free().and_then(|()| abandon(held, step.op, why)) {
         held.session.tell(format!("the next verb tidies up: {later}"));
     }
     let Failure::Fault(said) = failure else { return Err(failure) };
@@ -154,28 +153,29 @@ fn move_checkout<'r>(
 /// stays open and the next verb ends it.
 fn take_back(
     held: &Landings<'_>,
-    candidate: &CandidateRecord,
+    step: &Move,
     index: Option<HeldIndex<'_>>,
     changes: &[Change],
     failure: Failure,
 ) -> Failure {
     let back = |index: HeldIndex<'_>| -> Result<()> {
-        let (old, new) = trees(held.session, &candidate.landing)?;
+        let (old, new) = trees(held.session, &step.landing)?;
         let undo: Vec<Change> = changes.iter().map(Change::inverse).collect();
         index.move_tree(&undo, new, old, &mut || {})??;
         index.free()
     };
     let back = index.map_or(Ok(()), back);
-    if let Err(later) = back.and_then(|()| abandon(held, candidate.op, "the branch did not move")) {
+    if let Err(later) = back.and_then(|()| abandon(held, step.op, "the branch did not move")) {
         held.session.tell(format!("the next verb tidies up: {later}"));
     }
     failure
 }
 
 /// Reads the branch once more and makes it durable: only after this is the landing a fact.
-pub fn acknowledge(session: &Session<'_>, landing: &Landing) -> Result<()> {
+pub fn acknowledge(session: &Session<'_>, step: &Move) -> Result<()> {
+    let landing = &step.landing;
     let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
-    if !holds(session, landing, now)? {
+    if !holds(session, step, now)? {
         return Err(moved(landing, now));
     }
     session.repo.make_refs_durable([&landing.onto])?;
@@ -183,12 +183,17 @@ pub fn acknowledge(session: &Session<'_>, landing: &Landing) -> Result<()> {
     Ok(())
 }
 
-/// Whether a branch that is at `now` holds the landing.
-pub fn holds(session: &Session<'_>, landing: &Landing, now: Option<Oid>) -> Result<bool> {
-    match now {
-        Some(now) => Ok(now == landing.new || session.repo.objects.is_ancestor(landing.new, now)?),
-        None => Ok(false),
+/// Whether a branch that is at `now` holds what the move brought. Every branch that holds a landing holds also
+/// what was before it: one that goes back must have let go of what it left.
+pub fn holds(session: &Session<'_>, step: &Move, now: Option<Oid>) -> Result<bool> {
+    let objects = &session.repo.objects;
+    let Landing { old, new, .. } = step.landing;
+    let Some(now) = now else { return Ok(false) };
+    if now == new {
+        return Ok(true);
     }
+    let goes_back = step.undoes.is_some() && objects.is_ancestor(new, old)?;
+    Ok(objects.is_ancestor(new, now)? && !(goes_back && objects.is_ancestor(old, now)?))
 }
 
 /// Moves notes and lane to the receipt that was made beforehand, or makes it again: the notes may have
@@ -197,7 +202,7 @@ fn hand_out(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
     receipt: Option<Receipt>,
-    candidate: &CandidateRecord,
+    step: &Move,
 ) -> Result<()> {
     let objects = &held.session.repo.objects;
     if let Some(receipt) = receipt.filter(|r| r.objects.iter().all(|oid| objects.exists(*oid))) {
@@ -207,23 +212,17 @@ fn hand_out(
         }
         refs.renew()?;
     }
-    write_receipt(held, refs, candidate.op, candidate.at, &candidate.landing)
+    write_receipt(held, refs, step)
 }
 
 /// Adds the note and appends the landing to the lane, in one transaction; the notes ref may be contended by
 /// others, so it is read again until it is ours. The lane comes last: a crash may part the two, and an
 /// intent without its landing is looked at again. Both can be made again from the intent, so nobody waits
 /// for the disk.
-pub fn write_receipt(
-    held: &Landings<'_>,
-    refs: &mut RefSession<'_>,
-    op: OpId,
-    at: i64,
-    landing: &Landing,
-) -> Result<()> {
+pub fn write_receipt(held: &Landings<'_>, refs: &mut RefSession<'_>, step: &Move) -> Result<()> {
     let repo = &held.session.repo;
     for _ in 0..50 {
-        let edits = receipt_edits(held, tip(repo, held.clone)?, op, at, landing)?;
+        let edits = receipt_edits(held, tip(repo, held.clone)?, step)?;
         let draft = edits.into_iter().fold(Draft::new(repo), Draft::put);
         if draft.publish_lazily_in(refs)? == Moved::Done {
             crate::fault::point("landing: receipt written");
@@ -234,22 +233,16 @@ pub fn write_receipt(
     Err(Failure::fault("writing the receipt", "the notes kept moving"))
 }
 
-/// The ref moves that say that it landed, on the lane at `lane`.
-fn receipt_edits(
-    held: &Landings<'_>,
-    lane: Option<Oid>,
-    op: OpId,
-    at: i64,
-    landing: &Landing,
-) -> Result<Vec<Edit>> {
-    let record = LaneRecord { v: VERSION, op, at, entry: LaneEntry::Landing(landing.clone()) };
-    let note = note(held.session, op, at, landing)?;
-    let landed = append(&held.session.repo, held.clone, lane, &record, None, &[landing.new])?;
-    Ok(note.into_iter().chain([landed]).collect())
+/// The ref moves that say that it happened, on the lane at `lane`.
+fn receipt_edits(held: &Landings<'_>, lane: Option<Oid>, step: &Move) -> Result<Vec<Edit>> {
+    let note = note(held.session, step)?;
+    let keeps = [step.landing.new];
+    let lane = append(&held.session.repo, held.clone, lane, &step.receipt(), None, &keeps)?;
+    Ok(note.into_iter().chain([lane]).collect())
 }
 
-fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<Option<Edit>> {
-    let Some(delta) = &landing.delta else { return Ok(None) };
+fn note(session: &Session<'_>, step: &Move) -> Result<Option<Edit>> {
+    let Some((note, landed)) = step.note() else { return Ok(None) };
     let objects = &session.repo.objects;
     let name = landed_notes_ref()?;
     let old = session.repo.read_refs(&[&name])?.pop().flatten();
@@ -257,26 +250,16 @@ fn note(session: &Session<'_>, op: OpId, at: i64, landing: &Landing) -> Result<O
         Some(old) => objects.tree_of(old)?,
         None => objects.empty_tree(),
     };
-    let line = encode_line(&LandedNote {
-        v: VERSION,
-        op,
-        at,
-        onto: landing.onto.clone(),
-        worker: delta.worker,
-        delta: delta.n,
-        base: delta.base,
-        raw: delta.raw.clone(),
-    })?;
+    let line = encode_line(&note)?;
     let mut tree = before;
-    let mut landed: Vec<Oid> = delta.commits.iter().map(|(_, landed)| *landed).collect();
-    landed.dedup();
     for commit in landed {
         tree = objects.note_with_line(tree, commit, &line)?;
     }
     if tree == before {
         return Ok(None);
     }
-    let new = record_commit(&session.repo, tree, old.into_iter().collect(), at, &format!("landed: {op}"))?;
+    let subject = format!("landed: {}", step.op);
+    let new = record_commit(&session.repo, tree, old.into_iter().collect(), step.at, &subject)?;
     Ok(Some(Edit { name, old, new: Some(new) }))
 }
 
@@ -296,10 +279,9 @@ struct Receipt {
 }
 
 impl Receipt {
-    fn prepare(held: &Landings<'_>, lane: Option<Oid>, candidate: &CandidateRecord) -> Result<Receipt> {
+    fn prepare(held: &Landings<'_>, lane: Option<Oid>, step: &Move) -> Result<Receipt> {
         let repo = &held.session.repo;
-        let CandidateRecord { op, at, landing, .. } = candidate;
-        let edits = receipt_edits(held, lane, *op, *at, landing)?;
+        let edits = receipt_edits(held, lane, step)?;
         let objects = repo.objects.take_written();
         repo.make_durable(&objects)?;
         Ok(Receipt { edits, objects })
@@ -311,14 +293,11 @@ fn intend(
     held: &Landings<'_>,
     refs: &mut RefSession<'_>,
     first: Option<Edit>,
-    candidate: &CandidateRecord,
+    step: &Move,
 ) -> Result<Option<Oid>> {
     let repo = &held.session.repo;
-    let CandidateRecord { op, at, landing, .. } = candidate;
-    let keeps: Vec<Oid> = [landing.new].into_iter().chain(landing.delta.as_ref().map(|d| d.tip)).collect();
-    let entry = LaneEntry::Intent(landing.clone());
-    let record = LaneRecord { v: VERSION, op: *op, at: *at, entry };
-    let intent = append(repo, held.clone, tip(repo, held.clone)?, &record, None, &keeps)?;
+    let before = tip(repo, held.clone)?;
+    let intent = append(repo, held.clone, before, &step.intent(), None, &step.intent_keeps())?;
     let lane = intent.new;
     publish(held, first.into_iter().fold(Draft::new(repo), Draft::put).put(intent), refs)?;
     Ok(lane)

@@ -27,6 +27,7 @@ mod snapshot;
 pub mod status;
 pub mod steps;
 pub mod supervise;
+pub mod undo;
 pub mod wait;
 
 /// Writes files that a person asked for into `dir`, each replaced as a whole.

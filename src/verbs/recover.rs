@@ -9,9 +9,10 @@ use crate::plumbing::Moved;
 use crate::plumbing::Side;
 use crate::state::Draft;
 use crate::state::Landing;
+use crate::state::Move;
 use crate::state::View;
 use crate::state::candidate_ref;
-use crate::state::open_intent;
+use crate::state::open_move;
 use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::landing;
@@ -39,15 +40,16 @@ pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
 /// Ends the open intent of this clone; true if there was one. The land lock is held, so its owner is dead.
 pub fn open_intents(held: &Landings<'_>) -> Result<bool> {
     let repo = &held.session.repo;
-    let Some((op, at, intent)) = open_intent(repo, tip(repo, held.clone)?)? else { return Ok(false) };
-    end(held, op, at, &intent)?;
+    let Some(step) = open_move(repo, tip(repo, held.clone)?)? else { return Ok(false) };
+    end(held, &step)?;
     Ok(true)
 }
 
-fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
+fn end(held: &Landings<'_>, step: &Move) -> Result<()> {
     let session = held.session;
+    let Move { op, landing: ref intent, .. } = *step;
     let now = session.repo.read_refs(&[&intent.onto])?.pop().flatten();
-    let mut landed = landing::holds(session, intent, now)?;
+    let mut landed = landing::holds(session, step, now)?;
     let side = if landed || now == Some(intent.old) { Side::New } else { Side::Old };
     let index = settle_checkout(held, op, intent, side)?;
     if !landed && now == Some(intent.old) {
@@ -57,14 +59,14 @@ fn end(held: &Landings<'_>, op: OpId, at: i64, intent: &Landing) -> Result<()> {
         index.free()?;
     }
     if landed {
-        landing::acknowledge(session, intent)?;
-        landing::write_receipt(held, &mut session.repo.ref_session()?, op, at, intent)?;
+        landing::acknowledge(session, step)?;
+        landing::write_receipt(held, &mut session.repo.ref_session()?, step)?;
         drop_candidate(session, &session.view()?, op)?;
-        session.tell(format!(
-            "recovered: {} holds {} (operation {op})",
-            intent.onto.short(),
-            intent.new.short()
-        ));
+        let (onto, new) = (intent.onto.short(), intent.new.short());
+        session.tell(match step.undoes {
+            Some(undoes) => format!("recovered: {onto} went back to {new}; operation {undoes} is undone"),
+            None => format!("recovered: {onto} holds {new} (operation {op})"),
+        });
         return Ok(());
     }
     let why = if now == Some(intent.old) {

@@ -96,7 +96,7 @@ pub fn row(
     let liveness = custody::liveness(session, worker);
     let landed = ledger
         .deltas()
-        .find(|(_, _, d)| d.worker == worker.id && d.n == record.deltas)
+        .find(|(op, _, d)| d.worker == worker.id && d.n == record.deltas && !ledger.is_taken_back(**op))
         .map(|(_, l, _)| l.new);
     let files = objects.diff_trees(objects.tree_of(record.base)?, shown)?.len();
     Ok(Row {

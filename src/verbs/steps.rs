@@ -130,7 +130,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
         .into());
     }
-    landing::integrate(&held, &waiting.record, None).map_err(|failure| match failure {
+    landing::integrate(&held, &waiting.record.to_move(), None).map_err(|failure| match failure {
         Failure::Refusal(moved) if moved.token == Token::TrunkMoved => stale(name, *moved),
         other => other,
     })?;

@@ -190,6 +190,24 @@ fn land_again_after_a_kill() {
     }
 }
 
+/// The landing of `fix` is taken back, by its name: the same command twice is the same undo.
+fn sweep_undo(name: &'static str, world: World) {
+    let land = world.skein(&["land", "fix", "--json"]).ok().json();
+    let op: &'static str = land["result"]["op"].as_str().unwrap().to_owned().leak();
+    let after: Act = |world| drop(world.skein(&["landed", "fix"]).code(1));
+    sweep::run(&Scene { after, ..Scene::new(name, world, &["undo", op]) });
+}
+
+#[test]
+fn undo() {
+    sweep_undo("undo", ready());
+}
+
+#[test]
+fn undo_on_a_trunk_that_is_checked_out() {
+    sweep_undo("undo, trunk checked out", checked_out());
+}
+
 #[test]
 fn land_in_a_bare_repository() {
     sweep_landing("land, bare", bare(), &["land", "fix"]);

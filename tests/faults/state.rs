@@ -83,7 +83,7 @@ fn blob(repo: &Repository, commit: Oid, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(blob.content()).into_owned())
 }
 
-/// The landings of a lane, oldest first, and the intents that nothing ended.
+/// The landings and undos of a lane, oldest first, and the intents that nothing ended.
 fn lane(repo: &Repository, tip: Oid) -> Vec<String> {
     let (mut landings, mut open) = (Vec::new(), BTreeMap::new());
     let mut chain = Vec::new();
@@ -96,8 +96,8 @@ fn lane(repo: &Repository, tip: Oid) -> Vec<String> {
     for record in chain.into_iter().rev() {
         let op = record["op"].as_str().unwrap().to_owned();
         match record["kind"].as_str().unwrap() {
-            "intent" => drop(open.insert(op, record.to_string())),
-            "landing" => {
+            "intent" | "undo" => drop(open.insert(op, record.to_string())),
+            "landing" | "undone" => {
                 open.remove(&op);
                 landings.push(record.to_string());
             }

@@ -138,6 +138,14 @@ pub enum Verb {
         #[arg(long)]
         fix: bool,
     },
+    /// Move a branch back to where it was before a landing, or forward again after an undo.
+    Undo {
+        /// An operation as `log` prints it, or its first letters; else the newest landing of this clone.
+        op: Option<String>,
+        /// Only say what would be done.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// See it all at work, in a throwaway repository with the built-in agent.
     Demo {
         /// Keep the repository and say where it is.

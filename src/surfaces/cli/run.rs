@@ -114,6 +114,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Landed { .. } => "landed",
         Verb::Log { .. } => "log",
         Verb::Doctor { .. } => "doctor",
+        Verb::Undo { .. } => "undo",
         Verb::Demo { .. } => "demo",
         Verb::Man { .. } => "man",
         Verb::Help { .. } => "help",
@@ -159,6 +160,10 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         }
         Verb::Doctor { fix } => Ok(Page::doctor(&verbs::doctor::run(&mut session, *fix)?, json)),
         Verb::Log { most } => Ok(Page::log(&verbs::log::run(&session, *most)?, json)),
+        Verb::Undo { op, dry_run } => {
+            let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
+            Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))
+        }
         Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None, json)),
     }
 }

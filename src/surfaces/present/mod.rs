@@ -3,6 +3,7 @@
 mod doctor;
 mod funnel;
 mod manual;
+mod undo;
 mod verdict;
 mod workers;
 

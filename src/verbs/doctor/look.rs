@@ -17,7 +17,7 @@ use crate::state::HIDE;
 use crate::state::SPACES;
 use crate::state::View;
 use crate::state::locked_for;
-use crate::state::open_intent;
+use crate::state::open_move;
 use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::custody;
@@ -49,7 +49,11 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
         gone: gone(session, &view),
         unreadable: view.unreadable.iter().map(|(id, why)| format!("{id}: {why}")).collect(),
         intent: intent(session, &view)?,
-        worktrees: worktrees.iter().filter(|w| !w.bare).map(|w| tree(session, &view, w)).collect(),
+        worktrees: worktrees
+            .iter()
+            .filter(|w| !w.bare)
+            .map(|w| tree(session, &view, w))
+            .collect::<Result<Vec<_>>>()?,
         ..setup(session)?
     };
     let root = trunk.as_ref().and_then(|t| view.branches.get(t));
@@ -101,18 +105,18 @@ fn setup(session: &Session<'_>) -> Result<Facts> {
     })
 }
 
-fn tree(session: &Session<'_>, view: &View, worktree: &Worktree) -> Tree {
+fn tree(session: &Session<'_>, view: &View, worktree: &Worktree) -> Result<Tree> {
     let worker = worktree.locked.as_deref().and_then(locked_for);
     let has_record =
         |id| view.workers.iter().any(|w| w.id == id) || view.unreadable.iter().any(|u| u.0 == id);
-    Tree {
+    Ok(Tree {
         path: worktree.path.display().to_string(),
         branch: worktree.branch.as_ref().map(|b| b.short().to_owned()),
         there: worktree.path.join(".git").exists() || worktree.admin().dir == session.repo.dirs.common,
         recorded: worker.is_some_and(has_record),
         worker: worker.map(|id| id.to_string()),
-        progress: session.repo.in_progress(&worktree.admin()).map(|(what, _)| what),
-    }
+        progress: session.repo.in_progress(&worktree.admin())?.map(|(what, _)| what),
+    })
 }
 
 /// Folders among the workers' worktrees that are not registered.
@@ -159,11 +163,11 @@ pub fn gone(session: &Session<'_>, view: &View) -> Vec<String> {
 pub fn intent(session: &Session<'_>, view: &View) -> Result<Option<Intent>> {
     let Some(clone) = session.clone_id().filter(|c| view.lanes.contains_key(*c)) else { return Ok(None) };
     // Looked at first: a landing that begins in between is under way, not cut short.
-    let open = open_intent(&session.repo, tip(&session.repo, clone)?)?;
+    let open = open_move(&session.repo, tip(&session.repo, clone)?)?;
     let running = crate::host::is_held(&session.local.land_lock())?;
-    Ok(open.map(|(op, _, landing)| Intent {
-        op: op.to_string(),
-        onto: landing.onto.short().to_owned(),
+    Ok(open.map(|open| Intent {
+        op: open.op.to_string(),
+        onto: open.landing.onto.short().to_owned(),
         running,
     }))
 }

@@ -10,7 +10,7 @@ use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Draft;
 use crate::state::View;
-use crate::state::open_intent;
+use crate::state::open_move;
 use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::doctor::look;
@@ -74,7 +74,7 @@ fn free_locks(session: &Session<'_>) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let Some(clone) = session.clone_id() else { return Ok(done) };
     let Some(_lock) = session.try_lock_landing()? else { return Ok(done) };
-    if open_intent(&session.repo, tip(&session.repo, clone)?)?.is_some() {
+    if open_move(&session.repo, tip(&session.repo, clone)?)?.is_some() {
         return Ok(done);
     }
     for worktree in session.repo.worktrees()? {
