@@ -212,3 +212,144 @@ fn too_much_is_refused_before_anything_is_made() {
     world.cwd = world.root().join("bare.git");
     world.skein(&["dispatch", "--with-dirty", "t", "--", "true"]).refused("bad-base", 1);
 }
+
+/// With files that git ignores; `rules` is the `.worktreeinclude`.
+fn including(rules: &str) -> World {
+    let world = World::new();
+    world.write(".gitignore", "*.ign\nignored/\n.env*\n!.env.example\nlib/\n");
+    world.write(".env.example", "KEY=\n");
+    world.write(".worktreeinclude", rules);
+    world.commit("rules");
+    world.write(".env", "KEY=1\n");
+    world.write(".env.local", "KEY=2\n");
+    world.write("pkg/.env", "KEY=3\n");
+    world.write("ignored/deep/file", "deep\n");
+    world.write("x.ign", "no\n");
+    world
+}
+
+fn included(world: &World, name: &str, script: &str) -> (Vec<String>, Value) {
+    let args = ["dispatch", "--json", "--name", name, name, "--", "sh", "-c", script];
+    let said = world.skein(&args).ok().json()["result"]["included"].clone();
+    world.skein(&["wait", name]);
+    let copied = said["copied"].as_array().unwrap().iter();
+    (copied.map(|p| p.as_str().unwrap().to_owned()).collect(), said)
+}
+
+#[test]
+fn ignored_files_come_along_if_asked_for_and_never_land() {
+    let world = including(".env*\n!.env.local\nignored/deep/\na.txt\nuntracked.txt\n");
+    world.write("untracked.txt", "mine\n");
+    let script = "cat .env pkg/.env ignored/deep/file > seen && echo changed >> .env && git add -A && git commit -qm w";
+    let (copied, said) = included(&world, "fix", script);
+    assert_eq!(copied, [".env", "ignored/deep/file", "pkg/.env"]);
+    assert_eq!(said["skipped"], serde_json::json!([["untracked.txt", "git does not ignore it"]]));
+    assert_eq!(said["bytes"], 17);
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.git(["diff", "--name-only", "main^", "main"]), "seen");
+    assert_eq!(world.read("seen"), "KEY=1\nKEY=3\ndeep\n");
+    assert_eq!(world.read(".env"), "KEY=1\n");
+    let imported = world.skein(&["import", "fix", "--json"]).ok().json();
+    assert_eq!(
+        (&imported["result"]["ignored"], &imported["result"]["leftovers"]),
+        (&serde_json::json!([]), &serde_json::json!([]))
+    );
+    let text = world.skein(&["dispatch", "again", "--", "true"]).ok().out;
+    assert!(
+        text.contains("included  .env, ignored/deep/file, pkg/.env")
+            && text.contains("not included: untracked.txt"),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_rules_nothing_comes_along_and_untracked_rules_count() {
+    let world = World::new();
+    world.write("x.ign", "x\n");
+    assert!(included(&world, "one", "test ! -e x.ign").0.is_empty());
+    world.write(".worktreeinclude", "*.ign\n");
+    assert_eq!(included(&world, "two", "test -e x.ign").0, ["x.ign"]);
+    assert_eq!(world.field("two", "outcome"), "ready");
+}
+
+#[test]
+fn nothing_is_copied_over_through_or_beside() {
+    let world = including("*.ign\nlib/\nlink.ign\n");
+    // At the base a link stands where the main checkout has a folder, and a file where it has another.
+    let away = world.root().join("away");
+    fs::create_dir(&away).unwrap();
+    std::os::unix::fs::symlink("../../away", world.path("lib")).unwrap();
+    world.write("kept.ign", "base\n");
+    world.write(".gitignore", "*.ign\nlib/\n");
+    world.git(["add", "--all", "--force", "lib", "kept.ign", ".gitignore"]);
+    let base = world.commit("links");
+    fs::remove_file(world.path("lib")).unwrap();
+    world.git(["rm", "--quiet", "--cached", "lib", "kept.ign"]);
+    world.git(["commit", "--quiet", "-m", "no links"]);
+    world.write("lib/planted", "planted\n");
+    world.write("kept.ign", "mine\n");
+    std::os::unix::fs::symlink("b.txt", world.path("link.ign")).unwrap();
+    world.git(["init", "--quiet", "nested.ign"]);
+    let args = ["dispatch", "--json", "--base", &base, "--name", "fix", "t", "--", "true"];
+    let said = world.skein(&args).ok().json()["result"]["included"].clone();
+    assert_eq!(said["copied"], serde_json::json!(["x.ign"]), "{said}");
+    let skipped = said["skipped"].to_string();
+    for path in ["lib/planted", "kept.ign", "link.ign"] {
+        assert!(skipped.contains(path), "{path}: {skipped}");
+    }
+    assert_eq!(fs::read_dir(&away).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(world.root().join("repo.skein/fix/kept.ign")).unwrap(), "base\n");
+}
+
+#[test]
+fn what_the_base_does_not_ignore_stays_at_home() {
+    let world = including(".env*\n");
+    let old = world.rev("HEAD^");
+    let args = ["dispatch", "--json", "--base", &old, "--name", "fix", "t", "--", "true"];
+    fs::remove_file(world.path(".worktreeinclude")).unwrap();
+    world.git(["rm", "--quiet", "--cached", ".worktreeinclude"]);
+    world.write(".worktreeinclude", ".env*\n");
+    let said = world.skein(&args).ok().json()["result"]["included"].clone();
+    assert_eq!(said["copied"], serde_json::json!([]));
+    assert!(said["skipped"].to_string().contains("the base does not ignore it"), "{said}");
+}
+
+#[test]
+fn too_much_to_bring_along_is_refused() {
+    let world = including("*.ign\n");
+    fs::File::create(world.path("huge.ign")).unwrap().set_len((1 << 30) + 1).unwrap();
+    let ran = world.skein(&["dispatch", "t", "--", "true"]).refused("too-large", 1);
+    assert!(ran.err.contains("huge.ign") && ran.err.contains("1024 MiB are copied at most"), "{}", ran.err);
+    assert!(world.git(["for-each-ref", "refs/skein"]).is_empty());
+}
+
+/// A submodule is an empty folder in a new worktree, as git makes it; a worker that fills it changes nothing.
+#[test]
+fn submodules_are_left_empty_and_untouched() {
+    let world = World::new();
+    world.git(["init", "--quiet", "../lib"]);
+    let lib = world.root().join("lib");
+    let lib = lib.to_str().unwrap();
+    world.git([
+        "-C",
+        lib,
+        "-c",
+        "user.name=L",
+        "-c",
+        "user.email=l@x",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "-m",
+        "lib",
+    ]);
+    world.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib"]);
+    world.commit("submodule");
+    let script = "test -d lib && test -z \"$(ls -A lib)\" && \
+                  git -c protocol.file.allow=always submodule --quiet update --init && test -e lib/.git && \
+                  echo w > w && git add w && git commit -qm w";
+    world.worker("fix", script);
+    assert_eq!(world.field("fix", "outcome"), "ready", "{}", world.skein(&["show", "fix", "--log"]).out);
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.git(["diff", "--name-only", "main^", "main"]), "w");
+}

@@ -1,6 +1,7 @@
 //! The world outside git: environment, clock, files, locks, child processes, watches. Knows no policy.
 
 mod ancestry;
+mod carry;
 mod clock;
 mod ending;
 mod env;
@@ -20,6 +21,9 @@ mod turn;
 mod watch;
 
 pub use ancestry::below_process_with;
+pub use carry::Carried;
+pub use carry::carry;
+pub use carry::read_here;
 pub use clock::Clock;
 pub use env::Env;
 pub use file::failure;

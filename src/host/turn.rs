@@ -151,8 +151,8 @@ mod tests {
         let path = dir.path().join("land.lock");
         let queue = queue_of(&path);
         make_dir(&queue).unwrap();
-        fs::write(queue.join("0"), "").unwrap();
-        fs::write(queue.join("no number"), "").unwrap();
+        fs::File::create(queue.join("0")).unwrap();
+        fs::File::create(queue.join("no number")).unwrap();
         drop(Lock::acquire_in_turn(&path, LONG).unwrap().unwrap());
         assert!(numbers(&queue).unwrap().is_empty());
         let before = Ticket::draw(&queue).unwrap();

@@ -8,6 +8,7 @@ use crate::plumbing::git::Call;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
+use crate::plumbing::worktree::split;
 use bstr::BString;
 use std::fs;
 use std::io::ErrorKind;
@@ -27,13 +28,34 @@ impl Repo {
             let args = [&["-c", "core.splitIndex=false"], args].concat();
             in_worktree(admin, &args).env("GIT_INDEX_FILE", copy)
         };
-        let mut list = Vec::new();
-        for path in paths {
-            list.extend_from_slice(path);
-            list.push(0);
-        }
+        let list = terminated(paths);
         self.git.expect(&on_copy(&["update-index", "-z", "--add", "--remove", "--stdin"]).stdin(&list))?;
         let written = self.git.expect(&on_copy(&["write-tree"]))?;
         written.text().parse()
     }
+
+    /// The files of the working tree of `admin` that are not tracked and that the rules in the file `rules`, written
+    /// like a `.gitignore`, name. Nested repositories are folders with a slash.
+    pub fn untracked_named(&self, admin: &Admin, rules: &Path) -> Result<Vec<BString>> {
+        let call =
+            in_worktree(admin, &["ls-files", "-z", "--others", "--ignored", "--exclude-from"]).arg(rules);
+        Ok(split(&self.git.expect(&call.reads())?.stdout))
+    }
+
+    /// Those of `paths` that git ignores in the working tree of `admin`: never a tracked one.
+    pub fn ignored_among(&self, admin: &Admin, paths: &[BString]) -> Result<Vec<BString>> {
+        let list = terminated(paths);
+        let output =
+            self.git.run(&in_worktree(admin, &["check-ignore", "-z", "--stdin"]).stdin(&list).reads())?;
+        match output.code {
+            // 1: none of them.
+            0 | 1 => Ok(split(&output.stdout)),
+            _ => Err(Failure::fault("asking what is ignored", output.words())),
+        }
+    }
+}
+
+/// Paths as git reads them with `-z`.
+fn terminated(paths: &[BString]) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }

@@ -23,6 +23,8 @@ use crate::state::birth;
 use crate::state::head_ref;
 use crate::state::lock_reason;
 use crate::verbs::dirty::Checkout;
+use crate::verbs::include::Included;
+use crate::verbs::include::Wanted;
 use crate::verbs::init;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
@@ -71,6 +73,8 @@ pub struct Dispatched {
     pub committed_base: Option<Oid>,
     /// Uncommitted files of the main checkout, which the worker does not see.
     pub left_out: Vec<String>,
+    /// Ignored files of the main checkout that `.worktreeinclude` brought along.
+    pub included: Included,
     pub worktree: PathBuf,
     pub jail: &'static str,
 }
@@ -93,13 +97,16 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
         place(session, &wish)?;
     }
-    init::ensure_from(session, view)?;
-    let outside = Outside::look(session)?;
     let base = match &dirty {
         Some(dirty) => dirty.commit(session)?,
         None => start,
     };
-    let (record, admin) = make(session, request, wish, base, &base_name, &onto, &outside)?;
+    let wanted = Wanted::look(session, base)?;
+    init::ensure_from(session, view)?;
+    let outside = Outside::look(session)?;
+    let plan = Plan { wish, base, base_name, onto, outside, wanted };
+    let (record, admin, included) = make(session, request, &plan)?;
+    let Plan { base_name, onto, outside, .. } = plan;
     let objects = &session.repo.objects;
     let with_dirty = dirty.as_ref().map(Checkout::taken).unwrap_or_default();
     let is_main = dirty.is_some_and(|dirty| dirty.is_main);
@@ -117,6 +124,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         with_dirty,
         committed_base: (base != start).then_some(start),
         left_out,
+        included,
         worktree: admin.path,
         jail: "none",
     })
@@ -156,19 +164,22 @@ fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -
         .into())
 }
 
-fn make(
-    session: &Session<'_>,
-    request: &Request,
+/// What is decided before the first write.
+struct Plan {
     wish: Handle,
     base: Oid,
-    base_name: &str,
-    onto: &RefName,
-    outside: &Outside,
-) -> Result<(WorkerRecord, Admin)> {
+    base_name: String,
+    onto: RefName,
+    outside: Outside,
+    wanted: Wanted,
+}
+
+fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(WorkerRecord, Admin, Included)> {
+    let base = plan.base;
     // Until the record stands, nobody else may find the same handle free.
     let naming = session.lock_worktrees()?;
     let view = session.view()?;
-    let handle = wish.unique(|h| view.handle_taken(h));
+    let handle = plan.wish.clone().unique(|h| view.handle_taken(h));
     let path = place(session, &handle)?;
     let id = session.new_worker_id();
     crate::host::make_dir(&session.local.worker(id))?;
@@ -183,8 +194,8 @@ fn make(
         outcome: Outcome::Active,
         reason: None,
         base,
-        base_name: base_name.to_owned(),
-        onto: onto.clone(),
+        base_name: plan.base_name.clone(),
+        onto: plan.onto.clone(),
         paths: request.paths.clone(),
         checks: request.checks.clone(),
         agent: request.argv.iter().map(|a| mask(a)).collect(),
@@ -209,13 +220,15 @@ fn make(
     drop(naming);
     crate::fault::point("dispatch: worker recorded");
     let admin = stand(session, id, base, &path)?;
+    let included = plan.wanted.copy(session, &admin)?;
+    crate::fault::point("dispatch: ignored files copied");
     let job = Job::new(request, id, &admin.path);
-    crate::host::put(&session.local.worker(id).join("outside.json"), &outside.to_bytes()?)?;
+    crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
     // a trace of work of its own is made anew.
     supervise::start(session, &job)?;
     drop(making);
-    Ok((record, admin))
+    Ok((record, admin, included))
 }
 
 /// The folder of all worktrees of workers.

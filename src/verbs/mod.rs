@@ -11,6 +11,7 @@ mod finish;
 pub mod freeze;
 mod gate;
 pub mod import;
+mod include;
 pub mod init;
 pub mod land;
 pub mod landed;

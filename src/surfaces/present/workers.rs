@@ -91,6 +91,12 @@ fn dispatched(d: &Dispatched) -> String {
     if !d.left_out.is_empty() {
         text.push_str(&format!("  {}  {}\n", paint(WARN, "left out"), some_of(&d.left_out)));
     }
+    if !d.included.copied.is_empty() {
+        text.push_str(&format!("  included  {} (ignored by git)\n", some_of(&d.included.copied)));
+    }
+    for (path, why) in d.included.skipped.iter().take(5) {
+        text.push_str(&format!("  {} {}: {why}\n", paint(WARN, "not included:"), line(path)));
+    }
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
     text.push_str(&format!("  jail      {} (it can write outside its worktree)\n", d.jail));
     text
