@@ -528,6 +528,9 @@ fn json_of_every_verb_has_one_shape() {
         (0, "help", ""),
         (0, "help", "land"),
         (0, "help", "exit-codes"),
+        (0, "help", "refusals"),
+        (0, "help", "refusals busy"),
+        (0, "completions", "bash"),
         (0, "man", "../man"),
     ] {
         let words: Vec<&str> = [verb].into_iter().chain(rest.split(' ').filter(|w| !w.is_empty())).collect();
@@ -672,22 +675,4 @@ fn a_reader_that_goes_away_is_no_failure() {
     drop(shows.stdout.take());
     let ended = ran(shows.wait_with_output().unwrap());
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
-}
-
-#[test]
-fn man_pages_are_written_for_every_verb() {
-    let world = World::new();
-    let man = world.root().join("man");
-    world.skein(&["man", man.to_str().unwrap()]).ok();
-    let help = world.skein(&["help"]).ok().out;
-    for verb in
-        ["init", "dispatch", "status", "show", "wait", "stop", "import", "candidate", "land", "landed", "log"]
-    {
-        assert!(help.contains(&format!("  {verb} ")), "{verb}");
-        let page = fs::read_to_string(man.join(format!("git-skein-{verb}.1"))).unwrap();
-        assert!(page.contains(".SH NAME") && page.contains(".SH OPTIONS"), "{page}");
-        let one = world.skein(&["help", verb]).ok().out;
-        assert!(one.contains("Usage:") && !one.contains("dispatch, status"), "{one}");
-    }
-    world.skein(&["help", "no-such-topic"]).code(129);
 }

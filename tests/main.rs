@@ -17,6 +17,7 @@ mod doctor;
 mod faults;
 mod golden;
 mod landed;
+mod manual;
 mod matrix;
 mod races;
 mod readme;

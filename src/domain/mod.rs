@@ -10,6 +10,7 @@ mod mask;
 mod message;
 mod name;
 mod path;
+mod refusals;
 mod worker;
 
 pub use change::Change;
@@ -44,6 +45,9 @@ pub use path::collisions;
 pub use path::is_dot_git;
 pub use path::is_dot_gitmodules;
 pub use path::link_escapes;
+pub use refusals::Explained;
+pub use refusals::REFUSALS;
+pub use refusals::explained;
 pub use worker::End;
 pub use worker::Flag;
 pub use worker::Liveness;

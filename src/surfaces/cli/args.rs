@@ -4,6 +4,7 @@ use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
+use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ A worker is one task given to one agent: any command, in a worktree of its own. 
 delta. A delta becomes a candidate on the tip of the trunk (the branch that work lands on), passes the gate \
 (commands of yours), and lands. The lane is the journal of all that.
 
-To see it at work: git skein demo. What exit codes mean: git skein help exit-codes.";
+To see it at work: git skein demo. What exit codes mean: git skein help exit-codes. What a refusal \
+means: git skein help refusals.";
 
 const GLOBAL: &str = "Options of every verb";
 
@@ -158,10 +160,21 @@ pub enum Verb {
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-    /// Print help for a verb, or for `exit-codes`.
+    /// Write completions for a shell to standard output.
+    ///
+    /// In bash, save them as `~/.local/share/bash-completion/completions/git-skein`; in zsh, as `_git-skein` in a
+    /// folder of your `fpath`; in fish, as `~/.config/fish/completions/git-skein.fish`. They work for
+    /// `git skein` too, through git's own completion.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print help for a verb, or on exit codes or refusals.
     Help {
-        /// A verb, or `exit-codes`.
-        topic: Option<String>,
+        /// A verb such as `land` or `candidate create`; `exit-codes`; `refusals`, or one of them by its token.
+        #[arg(value_name = "TOPIC")]
+        topic: Vec<String>,
     },
 }
 

@@ -117,6 +117,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Undo { .. } => "undo",
         Verb::Demo { .. } => "demo",
         Verb::Man { .. } => "man",
+        Verb::Completions { .. } => "completions",
         Verb::Help { .. } => "help",
     }
 }
@@ -125,7 +126,8 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     match &cli.verb {
         Verb::Demo { keep } => return demo::run(env, *keep, cli.json),
         Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
-        Verb::Help { topic } => return Ok(Page::help(topic.as_deref(), cli.json)),
+        Verb::Completions { shell } => return Ok(Page::completions(*shell, cli.json)),
+        Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
         _ => {}
     }
     let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
@@ -164,7 +166,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))
         }
-        Verb::Demo { .. } | Verb::Man { .. } | Verb::Help { .. } => Ok(Page::help(None, json)),
+        Verb::Demo { .. } | Verb::Man { .. } | Verb::Completions { .. } | Verb::Help { .. } => {
+            Ok(Page::help(&[], json))
+        }
     }
 }
 

@@ -13,15 +13,27 @@ use crate::surfaces::style::paint;
 use std::path::Path;
 
 impl Page {
-    pub fn help(topic: Option<&str>, json: bool) -> Page {
-        let mut command = command();
-        let text = match topic {
-            Some("exit-codes") => exit_codes(),
-            Some(verb) => match command.find_subcommand_mut(verb) {
-                Some(found) => found.render_long_help().to_string(),
-                None => return Page::usage(&format!("there is no verb or topic {verb:?}\n"), json),
-            },
-            None => command.render_long_help().to_string(),
+    pub fn help(topic: &[String], json: bool) -> Page {
+        let words: Vec<&str> = topic.iter().map(String::as_str).collect();
+        let mut root = command();
+        root.build();
+        let text = match words.as_slice() {
+            ["exit-codes"] => exit_codes(),
+            ["refusals"] => return Page::refusals(None, json),
+            ["refusals", token] => return Page::refusals(Some(token), json),
+            verb => {
+                let found =
+                    verb.iter().try_fold(&mut root, |command, word| command.find_subcommand_mut(word));
+                match found {
+                    Some(found) => found.render_long_help().to_string(),
+                    None => {
+                        return Page::usage(
+                            &format!("there is no verb or topic {:?}\n", verb.join(" ")),
+                            json,
+                        );
+                    }
+                }
+            }
         };
         Page::of("help", &text, json, String::clone)
     }
@@ -44,14 +56,22 @@ fn exit_codes() -> String {
     Exit::TABLE.iter().map(|(exit, what)| format!("{:>4}  {what}\n", exit.code())).collect()
 }
 
-/// Writes one man page for the program and one for each verb.
+/// A command and all below it, each with the name of its page.
+fn all_commands(name: String, command: clap::Command) -> Vec<(String, clap::Command)> {
+    let below: Vec<_> = command.get_subcommands().cloned().collect();
+    let below = below.into_iter().flat_map(|c| all_commands(format!("{name}-{}", c.get_name()), c));
+    let below: Vec<_> = below.collect();
+    [(name, command)].into_iter().chain(below).collect()
+}
+
+/// Writes one man page for the program, one for each verb and one for each step of a verb.
 pub fn man_pages(env: &Env, dir: Option<&Path>, json: bool) -> Result<Page> {
     let dir = dir.map_or_else(|| crate::surfaces::cli::man_dir(env), |d| env.cwd().join(d));
     let mut pages = Vec::new();
-    let root = command();
-    let mut all = vec![("git-skein".to_owned(), root.clone())];
-    all.extend(root.get_subcommands().map(|c| (format!("git-skein-{}", c.get_name()), c.clone())));
-    for (name, command) in all {
+    let mut root = command();
+    // Each page has the options that all verbs share, too.
+    root.build();
+    for (name, command) in all_commands("git-skein".to_owned(), root) {
         let mut text = Vec::new();
         let named: &'static str = Box::leak(name.clone().into_boxed_str());
         clap_mangen::Man::new(command.name(named).version(env!("CARGO_PKG_VERSION")))

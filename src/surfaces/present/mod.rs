@@ -1,8 +1,10 @@
 //! The only renderer: outcomes, refusals and faults become text or JSON, and an exit code.
 
+mod completions;
 mod doctor;
 mod funnel;
 mod manual;
+mod refusals;
 mod undo;
 mod verdict;
 mod workers;

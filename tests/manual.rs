@@ -1,0 +1,181 @@
+//! What is made from the declarations: man pages, help and completions, each with every verb and every flag;
+//! and the list of refusals, which docs/refusals.md repeats.
+
+use crate::support::World;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Every command, `candidate create` too, with the long flags that its help lists.
+fn declared(world: &World) -> BTreeMap<Vec<String>, Vec<String>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![Vec::new()];
+    while let Some(path) = open.pop() {
+        let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = world.skein(&words).ok().out;
+        let below = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap();
+        let names = below.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+        for name in names.filter_map(|l| l.split_whitespace().next()) {
+            open.push([path.clone(), vec![name.to_owned()]].concat());
+        }
+        let flags = help.lines().map(str::trim).filter(|l| l.starts_with('-'));
+        let long = |l: &str| {
+            let start = l.find("--")?;
+            let name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            Some(l[start..].split(|c: char| !name(c)).next().unwrap_or_default().to_owned())
+        };
+        found.insert(path, flags.filter_map(long).collect());
+    }
+    assert!(found.len() > 15 && found.contains_key(&["candidate".to_owned(), "create".to_owned()][..]));
+    found
+}
+
+#[test]
+fn every_verb_and_flag_has_its_place_in_a_man_page() {
+    let world = World::new();
+    let man = world.root().join("man");
+    world.skein(&["man", man.to_str().unwrap()]).ok();
+    let declared = declared(&world);
+    for (verb, flags) in &declared {
+        let name = [&["git-skein".to_owned()][..], verb].concat().join("-");
+        let page = fs::read_to_string(man.join(format!("{name}.1"))).unwrap().replace('\\', "");
+        assert!(page.contains(".SH NAME") && page.contains(".SH OPTIONS"), "{page}");
+        assert!(!flags.is_empty(), "{name} has no flag");
+        for flag in flags.iter().filter(|f| *f != "--help" && *f != "--version") {
+            assert!(page.contains(flag.as_str()), "{flag} is not in {name}(1)");
+        }
+    }
+    assert_eq!(fs::read_dir(&man).unwrap().count(), declared.len(), "a page without a verb");
+}
+
+#[test]
+fn help_knows_every_verb() {
+    let world = World::new();
+    for (verb, flags) in declared(&world) {
+        let words: Vec<&str> = ["help"].into_iter().chain(verb.iter().map(String::as_str)).collect();
+        let help = world.skein(&words).ok().out;
+        assert!(
+            help.contains(&format!("Usage: git skein {}", verb.join(" ")).trim_end().to_owned()),
+            "{help}"
+        );
+        assert!(flags.iter().all(|f| help.contains(f.as_str())), "{verb:?}: {help}");
+    }
+    world.skein(&["help", "no-such-topic"]).code(129);
+    world.skein(&["help", "land", "create"]).code(129);
+    world.skein(&["help", "refusals", "never-heard-of"]).code(129);
+}
+
+/// Runs `script` in a bash that has our completions, and git's where they are installed.
+fn in_bash(world: &World, script: &str) -> String {
+    let file = world.root().join("completions.bash");
+    fs::write(&file, world.skein(&["completions", "bash"]).ok().out).unwrap();
+    let script = format!("source '{}'\n{script}", file.display());
+    let mut bash = Command::new("bash");
+    let ran = bash.args(["--norc", "--noprofile", "-c", &script]).current_dir(&world.repo).output().unwrap();
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+}
+
+/// What bash offers for the last of `words`, in the way that git's own completion asks for it.
+fn offered(world: &World, words: &[&str]) -> Vec<String> {
+    let quoted: String = words.iter().map(|w| format!(" '{w}'")).collect();
+    let script = format!(
+        "complete_it() {{ local words=({quoted}) cword={}; local cur=\"${{words[cword]}}\" \
+         prev=\"${{words[cword-1]}}\"; _git_skein; echo \"${{COMPREPLY[@]}}\"; }}; complete_it",
+        words.len() - 1
+    );
+    in_bash(world, &script).split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_every_verb_and_flag() {
+    let world = World::new();
+    assert_eq!(offered(&world, &["git", "skein", "la"]), ["land", "landed"]);
+    assert_eq!(offered(&world, &["git", "-C", "/", "--no-pager", "skein", "doc"]), ["doctor"]);
+    assert_eq!(offered(&world, &["git", "skein", "candidate", "a"]), ["admit"]);
+    assert_eq!(offered(&world, &["git", "skein", "land", "w", "--g"]), ["--gate"]);
+    assert_eq!(offered(&world, &["git", "skein", "--color", "n"]), ["never"]);
+    for (verb, flags) in declared(&world) {
+        let words: Vec<&str> =
+            ["git", "skein"].into_iter().chain(verb.iter().map(String::as_str)).chain(["--"]).collect();
+        let offered = offered(&world, &words);
+        for flag in flags {
+            assert!(offered.contains(&flag), "{verb:?} {flag}: {offered:?}");
+        }
+    }
+}
+
+/// With git's own completion, if it is installed: `git skein la<TAB>`.
+#[test]
+fn gits_own_completion_finds_ours() {
+    let git = Path::new("/usr/share/bash-completion/completions/git");
+    if !git.is_file() {
+        return;
+    }
+    let world = World::new();
+    let script = format!(
+        "source '{}'; COMP_WORDS=(git skein la); COMP_CWORD=2; COMP_LINE='git skein la'; COMP_POINT=12; \
+         __git_wrap__git_main; echo \"${{COMPREPLY[@]}}\"",
+        git.display()
+    );
+    assert_eq!(in_bash(&world, &script), "land landed");
+}
+
+#[test]
+fn completions_for_other_shells_know_the_verbs() {
+    let world = World::new();
+    for (shell, word) in [
+        ("zsh", "#compdef git-skein"),
+        ("fish", "complete -c git-skein"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("elvish", "edit:completion:arg-completer"),
+    ] {
+        let text = world.skein(&["completions", shell]).ok().out;
+        assert!(text.contains(word) && text.contains("dispatch") && text.contains("supersede"), "{shell}");
+    }
+    // zsh's own completion of git calls this name.
+    assert!(world.skein(&["completions", "zsh"]).ok().out.contains("\n_git-skein() {"));
+    world.skein(&["completions", "tcsh"]).code(129);
+}
+
+/// The tables of docs/refusals.md are those of the program. `SKEIN_GOLDEN=write` writes them again.
+#[test]
+fn the_list_of_refusals_is_the_programs() {
+    let world = World::new();
+    let all = world.skein(&["help", "refusals", "--json"]).ok().json()["result"].clone();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/refusals.md");
+    let doc = fs::read_to_string(&path).unwrap();
+    let mut made = doc.split("\n## ").next().unwrap().to_owned();
+    let mut section = "";
+    for e in all.as_array().unwrap() {
+        let text = |key: &str| e[key].as_str().unwrap();
+        if text("section") != section {
+            section = text("section");
+            made.push_str(&format!(
+                "\n## {section}\n\n| token | exit | what it means | plain git shows it | what to do next |\n\
+                 |---|---|---|---|---|\n"
+            ));
+        }
+        let cell = |key: &str| text(key).replace('|', "\\|");
+        made.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} |\n",
+            text("token"),
+            e["exit"],
+            cell("means"),
+            cell("show"),
+            cell("next")
+        ));
+    }
+    if std::env::var("SKEIN_GOLDEN").is_ok_and(|v| v == "write") {
+        fs::write(&path, &made).unwrap();
+    }
+    assert_eq!(made, doc, "docs/refusals.md is not what the program says; see CONTRIBUTING.md");
+    let list = world.skein(&["help", "refusals"]).ok().out;
+    for e in all.as_array().unwrap() {
+        let token = e["token"].as_str().unwrap();
+        assert!(list.contains(&format!("  {token} ")), "{token}");
+        let one = world.skein(&["help", "refusals", token]).ok().out;
+        assert!(one.contains("see: ") && one.contains("next: ") && !one.contains('`'), "{one}");
+    }
+}
