@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and runs git to look at what the binary did"
 )]
 
+mod batch;
 mod cache;
 mod cases_f;
 mod cases_x;
@@ -19,6 +20,7 @@ mod golden;
 mod landed;
 mod manual;
 mod matrix;
+mod porcelain;
 mod races;
 mod readme;
 mod refusals;

@@ -7,6 +7,10 @@ use crate::state::records;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
+pub use crate::state::Landing;
+pub use crate::state::LaneEntry;
+pub use crate::state::Undo;
+
 #[derive(Debug, Serialize)]
 pub struct Log {
     pub entries: Vec<Entry>,

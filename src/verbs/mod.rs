@@ -14,6 +14,7 @@ pub mod import;
 mod include;
 pub mod init;
 pub mod land;
+pub mod land_all;
 pub mod landed;
 mod landing;
 pub mod log;

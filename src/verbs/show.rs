@@ -9,6 +9,7 @@ use crate::verbs::custody;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
+use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
 use similar::TextDiff;
@@ -50,6 +51,9 @@ pub struct Card {
 pub struct ChangeLine {
     pub state: char,
     pub path: String,
+    /// The path as it is, which need not be text.
+    #[serde(skip)]
+    pub raw: BString,
 }
 
 /// One transition of the record.
@@ -95,6 +99,7 @@ fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
             _ => 'M',
         },
         path: c.path.to_str_lossy().into_owned(),
+        raw: c.path,
     };
     let record = &worker.record;
     Ok(Card {

@@ -298,3 +298,49 @@ fn stop() {
     let scene = Scene::new("stop", still(), &["stop", "fix"]);
     sweep::run(&Scene { before: running, state: stopped, ..scene });
 }
+
+/// The base of uncommitted changes is made, and ignored files are copied; both leave the person's checkout alone.
+#[test]
+fn dispatch_with_uncommitted_changes() {
+    let world = still();
+    world.write(".worktreeinclude", "*.ign\n");
+    dirty(&world);
+    let script = "cat kept.txt untracked.txt x.ign > new.txt && git add new.txt && git commit -qm fixed";
+    let args = ["dispatch", "--with-dirty", "--wait", "--name", "fix", "fix it", "--", "sh", "-c", script];
+    let after: Act = |world| {
+        let seen = world.git(["show", &format!("{}:new.txt", world.field("fix", "head").as_str().unwrap())]);
+        assert_eq!(seen, "dirty\nmine\nignored");
+        assert_eq!(fs::read_to_string(world.root().join("repo.skein/fix/x.ign")).unwrap(), "ignored\n");
+    };
+    let scene = Scene::new("dispatch --with-dirty", world, &args);
+    let plans = &sweep::PLANS[..2];
+    sweep::run(&Scene { state: with_person, again: not_taken_over, after, plans, ..scene });
+}
+
+fn with_person(world: &World) -> State {
+    let mut state = dispatched(world);
+    state.extend(state::person(world));
+    // Whether a snapshot was taken on the way is up to the scheduler.
+    state.remove("local refs");
+    state
+}
+
+#[test]
+fn land_all() {
+    let world = still();
+    for name in ["fix", "more"] {
+        world.worker(name, &format!("echo {name} > {name}.txt && git add -A && git commit -qm {name}"));
+    }
+    world.git(["switch", "--quiet", "--create", "side"]);
+    // Where the trunk may be in between: the clock stands, so the first landing is known beforehand.
+    let first = world.copy();
+    first.skein(&["land", "fix"]).ok();
+    world.git(["fetch", "--quiet", first.repo.to_str().unwrap(), "main:other"]);
+    let after: Act = |world| {
+        for name in ["fix", "more"] {
+            world.skein(&["landed", name]).ok();
+        }
+    };
+    let plans = &sweep::PLANS[..4];
+    sweep::run(&Scene { after, plans, ..Scene::new("land --all", world, &["land", "--all"]) });
+}

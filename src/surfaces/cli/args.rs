@@ -1,5 +1,6 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
+use crate::surfaces::present::Ends;
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
@@ -62,8 +63,10 @@ pub enum Verb {
     /// List the workers.
     Status {
         /// Look again every second until interrupted.
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["porcelain", "nul"])]
         watch: bool,
+        #[command(flatten)]
+        lines: Lines,
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
@@ -103,6 +106,10 @@ pub enum Verb {
     Land {
         /// Workers or local branches; if none is named, the one worker that is ready.
         names: Vec<String>,
+        /// All workers that are ready for the branch, in the order in which the most of them fit on each other.
+        /// The plan is shown first; one that conflicts does not keep the others.
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
@@ -127,18 +134,24 @@ pub enum Verb {
         /// Show each test that was made and what it found.
         #[arg(long)]
         explain: bool,
+        #[command(flatten)]
+        lines: Lines,
     },
     /// Show what was intended, gated and landed, newest first.
     Log {
         /// At most so many entries.
         #[arg(short = 'n', value_name = "N")]
         most: Option<usize>,
+        #[command(flatten)]
+        lines: Lines,
     },
     /// Look for what is wrong in and around this repository.
     Doctor {
         /// Mend what can be mended safely, and say each thing that is done.
         #[arg(long)]
         fix: bool,
+        #[command(flatten)]
+        lines: Lines,
     },
     /// Move a branch back to where it was before a landing, or forward again after an undo.
     Undo {
@@ -241,6 +254,38 @@ pub struct Show {
     /// The agent's output.
     #[arg(long, group = "part")]
     pub log: bool,
+    #[command(flatten)]
+    pub lines: Lines,
+}
+
+/// Records for scripts.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct Lines {
+    /// Print records for scripts, the same in every version that has this format.
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "v1")]
+    pub porcelain: Option<Format>,
+    /// The same with NUL after each record and nothing quoted.
+    #[arg(short = 'z')]
+    pub nul: bool,
+}
+
+/// The formats of `--porcelain`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    V1,
+}
+
+impl Lines {
+    /// How records end, if records are asked for.
+    pub fn ends(&self) -> Option<Ends> {
+        match (self.nul, self.porcelain) {
+            (true, _) => Some(Ends::Nul),
+            (false, Some(Format::V1)) => Some(Ends::Line),
+            (false, None) => None,
+        }
+    }
 }
 
 #[derive(Debug, Args, Default)]

@@ -10,6 +10,7 @@ use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
 use crate::surfaces::demo;
+use crate::surfaces::present::Ends;
 use crate::surfaces::present::Page;
 use crate::verbs;
 use crate::verbs::dispatch::Dispatched;
@@ -130,14 +131,21 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
         _ => {}
     }
+    let lines = lines(&cli.verb);
+    if let Some(says) = lines.and_then(|_| no_lines(cli)) {
+        return Ok(Page::usage(says, cli.json));
+    }
     let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
     let mut session = Session::open(env, &cwd, tell)?;
     let json = cli.json;
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
         Verb::Dispatch(args) => dispatch(&mut session, args, &cwd, json),
-        Verb::Status { watch } => status(&session, *watch, json),
-        Verb::Show(args) => Ok(Page::show(&verbs::show::run(&session, &args.worker, part(args))?, json)),
+        Verb::Status { watch, .. } => status(&session, *watch, json, lines),
+        Verb::Show(args) => {
+            let shown = verbs::show::run(&session, &args.worker, part(args))?;
+            Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
+        }
         Verb::Wait { workers, any, timeout } => {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }
@@ -147,21 +155,34 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
         }
         Verb::Candidate(step) => candidate(&mut session, step, json),
-        Verb::Land { names, target, take, retries, dry_run } => {
+        Verb::Land { names, all, target, take, retries, dry_run } => {
             let request = request(target.onto.as_deref(), &target.gates, take)?;
             let request = Request { retries: *retries, dry_run: *dry_run, ..request };
+            if *all {
+                return land_all(&mut session, &request, json);
+            }
             land(&mut session, names, &request, json)
         }
-        Verb::Landed { name, base, onto, explain } => {
+        Verb::Landed { name, base, onto, explain, .. } => {
             let asked = verbs::landed::Request {
                 name: name.clone(),
                 base: base.clone(),
                 onto: onto.as_deref().map(RefName::branch).transpose()?,
             };
-            Ok(Page::landed(&verbs::landed::run(&session, &asked)?, *explain, json))
+            let answer = verbs::landed::run(&session, &asked)?;
+            Ok(lines.map_or_else(
+                || Page::landed(&answer, *explain, json),
+                |ends| Page::landed_lines(&answer, *explain, ends),
+            ))
         }
-        Verb::Doctor { fix } => Ok(Page::doctor(&verbs::doctor::run(&mut session, *fix)?, json)),
-        Verb::Log { most } => Ok(Page::log(&verbs::log::run(&session, *most)?, json)),
+        Verb::Doctor { fix, .. } => {
+            let found = verbs::doctor::run(&mut session, *fix)?;
+            Ok(lines.map_or_else(|| Page::doctor(&found, json), |ends| Page::doctor_lines(&found, ends)))
+        }
+        Verb::Log { most, .. } => {
+            let log = verbs::log::run(&session, *most)?;
+            Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
+        }
         Verb::Undo { op, dry_run } => {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))
@@ -169,6 +190,31 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Demo { .. } | Verb::Man { .. } | Verb::Completions { .. } | Verb::Help { .. } => {
             Ok(Page::help(&[], json))
         }
+    }
+}
+
+/// How records for scripts end, if the verb was asked for some.
+fn lines(verb: &Verb) -> Option<Ends> {
+    match verb {
+        Verb::Status { lines, .. }
+        | Verb::Landed { lines, .. }
+        | Verb::Log { lines, .. }
+        | Verb::Doctor { lines, .. } => lines.ends(),
+        Verb::Show(args) => args.lines.ends(),
+        _ => None,
+    }
+}
+
+/// Why there cannot be records for scripts, if so.
+fn no_lines(cli: &Cli) -> Option<&'static str> {
+    if cli.json {
+        return Some("--porcelain and -z cannot be used with --json\n");
+    }
+    match &cli.verb {
+        Verb::Show(args) if matches!(part(args), Part::Diff | Part::Brief | Part::Log) => {
+            Some("--porcelain and -z show the card or --events; --json gives the other parts unchanged\n")
+        }
+        _ => None,
     }
 }
 
@@ -232,9 +278,11 @@ fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
     })
 }
 
-fn status(session: &Session<'_>, watch: bool, json: bool) -> Result<Page> {
+fn status(session: &Session<'_>, watch: bool, json: bool, lines: Option<Ends>) -> Result<Page> {
     loop {
-        let page = Page::status(&verbs::status::run(session)?, json);
+        let status = verbs::status::run(session)?;
+        let page =
+            lines.map_or_else(|| Page::status(&status, json), |ends| Page::status_lines(&status, ends));
         if !watch {
             return Ok(page);
         }
@@ -273,6 +321,26 @@ fn land(session: &mut Session<'_>, names: &[String], request: &Request, json: bo
         return Ok(Page::land(&one?, json));
     }
     Ok(Page::land_many(&results, json))
+}
+
+fn land_all(session: &mut Session<'_>, request: &Request, json: bool) -> Result<Page> {
+    let plan = verbs::land_all::plan(session, request)?;
+    if request.dry_run {
+        return Ok(Page::land_plan(&plan, json));
+    }
+    let show = |page: Page| {
+        if !json {
+            page.print();
+        }
+    };
+    show(Page::land_plan(&plan, false));
+    let done = verbs::land_all::carry_out(session, &plan, request, |name, result| {
+        show(match result {
+            Ok(landed) => Page::land(landed, false),
+            Err(failure) => Page::failure(name, failure, false),
+        });
+    });
+    Ok(Page::land_all(&plan, &done, json))
 }
 
 fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> Result<Page> {

@@ -3,13 +3,16 @@
 mod completions;
 mod doctor;
 mod funnel;
+mod land_all;
 mod manual;
+mod porcelain;
 mod refusals;
 mod undo;
 mod verdict;
 mod workers;
 
 pub use manual::man_pages;
+pub use porcelain::Ends;
 
 use crate::domain::Exit;
 use crate::domain::Failure;
@@ -28,13 +31,15 @@ pub struct Page {
     pub exit: Exit,
     /// Standard output: the result.
     pub out: String,
+    /// The same for scripts, as bytes of any kind; either this or `out` is empty.
+    pub raw: Vec<u8>,
     /// Standard error: refusals and faults.
     pub err: String,
 }
 
 impl Page {
     fn text(out: String) -> Page {
-        Page { exit: Exit::Done, out, err: String::new() }
+        Page { exit: Exit::Done, out, raw: Vec::new(), err: String::new() }
     }
 
     /// JSON if asked for, else the text that `human` makes.
@@ -50,6 +55,9 @@ impl Page {
     pub fn print(&self) {
         let mut out = anstream::stdout().lock();
         out.write_all(self.out.as_bytes()).and_then(|()| out.flush()).ok();
+        // Bytes for scripts pass by the filter that takes colour out.
+        let mut raw = std::io::stdout().lock();
+        raw.write_all(&self.raw).and_then(|()| raw.flush()).ok();
         anstream::stderr().write_all(self.err.as_bytes()).ok();
     }
 
@@ -62,14 +70,14 @@ impl Page {
             }
         };
         let out = if json { envelope(verb, "error", &error(failure)) } else { String::new() };
-        Page { exit, out, err }
+        Page { exit, err, ..Page::text(out) }
     }
 
     /// The command line could not be understood.
     pub fn usage(says: &str, json: bool) -> Page {
         let error = serde_json::json!({ "code": Exit::Usage.code(), "token": "usage", "says": says.trim() });
         let out = if json { envelope("git-skein", "error", &error) } else { String::new() };
-        Page { exit: Exit::Usage, out, err: safe(says) }
+        Page { exit: Exit::Usage, err: safe(says), ..Page::text(out) }
     }
 }
 
