@@ -1,6 +1,7 @@
 //! Repositories of every shape: where they lie, how their parts lie apart, what their files are called and
 //! what stands between a file and its blob. Each has a short round in it, or the part that matters.
 
+mod copies;
 mod files;
 mod names;
 mod stores;

@@ -146,6 +146,12 @@ impl Repo {
             .collect()
     }
 
+    /// Whether the worktree stands where `admin` says, and says itself that it is this one. A copy of a
+    /// repository names the worktrees of the first.
+    pub fn stands(&self, admin: &Admin) -> bool {
+        admin.dir == self.dirs.common && admin.path.exists() || worktree_of(&admin.dir).is_some()
+    }
+
     /// Registers a detached, locked worktree at `path` without files.
     pub fn register_worktree(&self, path: &Path, commit: Oid, reason: &str) -> Result<Admin> {
         let call = self
@@ -263,11 +269,11 @@ impl Repo {
 /// The worktree of the administrative folder `dir`, if each names the other.
 fn worktree_of(dir: &Path) -> Option<PathBuf> {
     let link = std::fs::read(dir.join("gitdir")).ok()?;
-    let path = Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent()?;
+    let path = dir.join(Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent()?);
     let back = std::fs::read(path.join(".git")).ok()?;
     let back = Path::new(std::ffi::OsStr::from_bytes(back.strip_prefix(b"gitdir: ")?.trim_end()));
-    let same = std::fs::canonicalize(back).ok()? == std::fs::canonicalize(dir).ok()?;
-    same.then(|| path.to_owned())
+    let same = std::fs::canonicalize(path.join(back)).ok()? == std::fs::canonicalize(dir).ok()?;
+    same.then_some(path)
 }
 
 /// What git leaves in a worktree's folder while something is under way, and where it notes the branch.

@@ -30,6 +30,11 @@ impl Local {
         self.cache().join("records")
     }
 
+    /// Which folder of this machine the clone's id was given to. Not disposable: a copy is told by it.
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
     /// Held while a trunk is moved and the lane is written.
     pub fn land_lock(&self) -> PathBuf {
         self.run().join("land.lock")

@@ -52,7 +52,7 @@ pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
         .next("switch all but one of them to another branch or detach them")
         .into());
     }
-    Ok(found.pop().filter(|a| a.path.exists()))
+    Ok(found.pop().filter(|admin| session.repo.stands(admin)))
 }
 
 fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {

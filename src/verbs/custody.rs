@@ -75,8 +75,8 @@ pub fn worktree(worktrees: &[Worktree], id: WorkerId) -> Option<&Worktree> {
 /// The worktree of the worker, if it still stands.
 pub fn standing(session: &Session<'_>, id: WorkerId) -> Result<Option<Admin>> {
     let worktrees = session.repo.worktrees()?;
-    let found = worktree(&worktrees, id).filter(|w| w.path.join(".git").is_file());
-    Ok(found.map(Worktree::admin))
+    let found = worktree(&worktrees, id).map(Worktree::admin);
+    Ok(found.filter(|admin| session.repo.stands(admin)))
 }
 
 /// What the worker's work is now; what is seen is kept.

@@ -33,7 +33,7 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
 
 /// The same for a verb that has looked already.
 pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
-    if view.initialised && session.clone_id().is_some() {
+    if view.initialised && session.clone_id().is_some() && !session.is_homeless() {
         session.refuse_full()?;
         session.keep_cache();
         return if recover::all(session, &view)? { session.view() } else { Ok(view) };
@@ -62,23 +62,32 @@ fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
         wrote.push(format!("made {name}"));
     }
     crate::fault::point("init: sentinel made");
-    let clone = match session.clone_id() {
+    let clone = clone_id(session, &mut wrote)?;
+    Ok(Initialised { clone, wrote })
+}
+
+/// This clone's id, given now if it has none of its own.
+fn clone_id(session: &mut Session<'_>, wrote: &mut Vec<String>) -> Result<String> {
+    if let Some(id) = session.clone_id().filter(|_| !session.is_homeless()) {
+        return Ok(id.to_owned());
+    }
+    let _lock = session.lock_landing()?;
+    // Another process may have given the id while this one waited.
+    session.look_again()?;
+    let id = match session.clone_id() {
         Some(id) => id.to_owned(),
         None => {
-            let _lock = session.lock_landing()?;
-            // Another process may have given the id while this one waited.
-            session.config = session.repo.config()?;
-            match session.clone_id() {
-                Some(id) => id.to_owned(),
-                None => {
-                    let id = session.new_worker_id().to_string();
-                    session.repo.set_config("skein.clone", &id)?;
-                    session.config = session.repo.config()?;
-                    wrote.push(format!("set skein.clone = {id} in this repository's config"));
-                    id
-                }
-            }
+            let id = session.new_worker_id().to_string();
+            session.repo.set_config("skein.clone", &id)?;
+            wrote.push(format!("set skein.clone = {id} in this repository's config"));
+            // Before it is noted where: a crash between gives one more id, never a second owner of one.
+            crate::fault::point("init: id given");
+            id
         }
     };
-    Ok(Initialised { clone, wrote })
+    if session.is_homeless() {
+        session.settle()?;
+    }
+    session.look_again()?;
+    Ok(id)
 }

@@ -39,9 +39,31 @@ pub struct Session<'s> {
     pub env: &'s Env,
     pub config: Config,
     pub local: Local,
+    home: Home,
     /// Only say what would be done: objects stay in memory and no ref moves.
     pub dry: bool,
     pub tell: &'s dyn Fn(&str),
+}
+
+/// Where the clone's id was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Here,
+    /// In a folder that this one is a copy of.
+    Elsewhere,
+    /// Nothing is noted.
+    Unknown,
+}
+
+impl Home {
+    fn look(common: &Path, local: &Local) -> Home {
+        let noted = std::fs::read(local.home()).ok();
+        match (noted, crate::host::identity(common)) {
+            (Some(noted), Some(here)) if noted == here.as_bytes() => Home::Here,
+            (Some(_), Some(_)) => Home::Elsewhere,
+            _ => Home::Unknown,
+        }
+    }
 }
 
 impl<'s> Session<'s> {
@@ -53,7 +75,8 @@ impl<'s> Session<'s> {
         if let Ok(Some(file)) = crate::host::read_optional(&local.record_cache()) {
             repo.objects.lean_on(file);
         }
-        Ok(Session { repo, clock: Clock::system(env), env, config, local, dry: false, tell })
+        let home = Home::look(&repo.dirs.common, &local);
+        Ok(Session { repo, clock: Clock::system(env), env, config, local, home, dry: false, tell })
     }
 
     /// Turns the rest of the session into a rehearsal.
@@ -67,9 +90,33 @@ impl<'s> Session<'s> {
         (self.tell)(line.as_ref());
     }
 
-    /// This clone's id, if `init` has given it one.
+    /// This clone's id, if `init` has given it one. The id in a copy of a clone is the other one's.
     pub fn clone_id(&self) -> Option<&str> {
+        if self.home == Home::Elsewhere {
+            return None;
+        }
         self.config.get("skein.clone").filter(|id| id.parse::<WorkerId>().is_ok())
+    }
+
+    /// Reads again what `init` of another process may have written meanwhile.
+    pub fn look_again(&mut self) -> Result<()> {
+        self.config = self.repo.config()?;
+        self.home = Home::look(&self.repo.dirs.common, &self.local);
+        Ok(())
+    }
+
+    /// Whether it is not noted that the id was given to this folder.
+    pub fn is_homeless(&self) -> bool {
+        self.home != Home::Here
+    }
+
+    /// Notes that the id in the configuration was given to this very folder.
+    pub fn settle(&self) -> Result<()> {
+        if let Some(here) = crate::host::identity(&self.repo.dirs.common) {
+            crate::host::make_dir(&self.local.run())?;
+            crate::host::replace(&self.local.home(), here.as_bytes())?;
+        }
+        Ok(())
     }
 
     pub fn view(&self) -> Result<View> {

@@ -30,6 +30,8 @@ impl World {
         };
         let (old, new) = (old.display().to_string(), new.display().to_string());
         relocate(&world.common(), &old, &new, &["gitdir", "spec.json"]);
+        // It stands for the first world, not beside it.
+        let _ = fs::remove_file(world.common().join("skein/home"));
         for worktree in world.below("repo.skein") {
             relocate(&worktree, &old, &new, &[".git"]);
         }
