@@ -16,6 +16,7 @@ mod demo;
 mod dirty;
 mod doctor;
 mod faults;
+mod fsck;
 mod golden;
 mod landed;
 mod manual;

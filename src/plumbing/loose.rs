@@ -44,6 +44,30 @@ fn stamp(common: &Path) -> Option<(u64, SystemTime, u64)> {
 }
 
 fn list_once(store: &Store, prefixes: &[&str]) -> Result<Vec<Ref>> {
+    let mut found = Vec::new();
+    for item in items(store, prefixes)? {
+        found.extend(resolve(store, item)?);
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup_by(|a, b| a.name == b.name);
+    Ok(found)
+}
+
+/// See [`crate::plumbing::Repo::dangling`].
+pub(super) fn dangling(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<RefName>> {
+    let store = store(common, hash);
+    let mut found = Vec::new();
+    for item in items(&store, prefixes)? {
+        let name = RefName::new(item.name.as_bstr().to_str_lossy())?;
+        if resolve(&store, item)?.is_none() {
+            found.push(name);
+        }
+    }
+    Ok(found)
+}
+
+/// What stands below `prefixes`, in no order and some of it twice.
+fn items(store: &Store, prefixes: &[&str]) -> Result<Vec<gix::refs::Reference>> {
     let platform = store.iter().map_err(|e| failed("packed refs", e))?;
     let mut found = Vec::new();
     for prefix in prefixes {
@@ -51,18 +75,12 @@ fn list_once(store: &Store, prefixes: &[&str]) -> Result<Vec<Ref>> {
         let path: &gix::path::RelativePath =
             below.as_bytes().try_into().map_err(|e: gix::Error| failed(prefix, e))?;
         for item in platform.prefixed(path).map_err(|e| failed(prefix, e))? {
-            let item = item.map_err(|e| failed(prefix, e))?;
-            found.extend(resolve(store, item)?);
+            found.push(item.map_err(|e| failed(prefix, e))?);
         }
         // The prefix itself may be a ref.
-        if let Some(item) = store.try_find(*prefix).map_err(|e| failed(prefix, e))?
-            && item.name.as_bstr() == prefix
-        {
-            found.extend(resolve(store, item)?);
-        }
+        let itself = store.try_find(*prefix).map_err(|e| failed(prefix, e))?;
+        found.extend(itself.filter(|item| item.name.as_bstr() == prefix));
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found.dedup_by(|a, b| a.name == b.name);
     Ok(found)
 }
 

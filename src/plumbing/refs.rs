@@ -68,6 +68,14 @@ impl Repo {
         listed.stdout.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(parse).collect()
     }
 
+    /// The symbolic refs below `prefixes` that point at nothing. Where refs are reftables git does not tell.
+    pub fn dangling(&self, prefixes: &[&str]) -> Result<Vec<RefName>> {
+        if self.is_reftable() {
+            return Ok(Vec::new());
+        }
+        crate::plumbing::loose::dangling(&self.dirs.common, self.objects.hash, prefixes)
+    }
+
     /// Where the refs `names` are now.
     pub fn read_refs(&self, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
         if !self.is_reftable() {

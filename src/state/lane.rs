@@ -112,7 +112,7 @@ fn entry(repo: &Repo, oid: Oid) -> Result<(Read<LaneRecord>, Vec<Oid>)> {
 
 /// The previous record of a lane is the first parent, unless that is an object the record keeps: the first
 /// record of a lane has none before it.
-fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
+pub(super) fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
     let Some(first) = parents.first() else { return Ok(None) };
     let commit = repo.objects.commit(*first)?;
     let ours = commit.author.starts_with(crate::state::draft::AUTHOR.as_bytes())

@@ -21,6 +21,7 @@ impl Local {
     }
 
     /// What only spares work.
+    /// What can be made again at any time.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }

@@ -1,6 +1,7 @@
 //! The schema: ref names, records, the view of all of it, drafts, the lane. It never decides.
 
 mod draft;
+mod fsck;
 mod lane;
 mod local;
 mod names;
@@ -10,6 +11,10 @@ mod worker;
 
 pub use draft::Draft;
 pub use draft::record_commit;
+pub use fsck::Audit;
+pub use fsck::Code;
+pub use fsck::Finding;
+pub use fsck::Level;
 pub use lane::Ledger;
 pub use lane::append;
 pub use lane::open_move;

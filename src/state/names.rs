@@ -14,6 +14,8 @@ pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
 pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 /// Plain git that lists all lanes with their newest records.
 pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
+/// Where all lanes are.
+pub const LANES: &str = "refs/skein/lane";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 /// Everything of ours.

@@ -67,7 +67,7 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
 }
 
 /// What the lock of an index begins with while a landing of ours holds it.
-const MARK: &[u8] = b"git-skein landing ";
+pub const MARK: &[u8] = b"git-skein landing ";
 
 /// What the lock of an index holds while operation `op` moves it.
 pub fn mark(op: OpId) -> String {

@@ -11,6 +11,7 @@ use crate::domain::WorkerId;
 use crate::plumbing::Admin;
 use crate::plumbing::Worktree;
 use crate::state::Worker;
+use crate::state::WorkerRecord;
 use crate::state::locked_for;
 use crate::state::wip_ref;
 use crate::verbs::session::Session;
@@ -44,10 +45,14 @@ pub fn committed_by_a_worker(session: &Session<'_>, oid: Oid) -> Result<bool> {
 
 /// Whether the worker's process runs. Only its own clone can know, and only where its lock files are.
 pub fn liveness(session: &Session<'_>, worker: &Worker) -> Liveness {
-    if session.clone_id() != Some(worker.record.clone.as_str()) {
+    liveness_of(session, &worker.record)
+}
+
+pub fn liveness_of(session: &Session<'_>, record: &WorkerRecord) -> Liveness {
+    if session.clone_id() != Some(record.clone.as_str()) {
         return Liveness::Unknown;
     }
-    let locks = [session.local.alive(worker.id), session.local.making(worker.id)];
+    let locks = [session.local.alive(record.worker), session.local.making(record.worker)];
     if locks.iter().any(|l| crate::host::is_held(l).unwrap_or(false)) {
         return Liveness::Live;
     }

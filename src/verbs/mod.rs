@@ -9,6 +9,7 @@ pub mod dispatch;
 pub mod doctor;
 mod finish;
 pub mod freeze;
+pub mod fsck;
 mod gate;
 pub mod import;
 mod include;

@@ -208,6 +208,16 @@ fn undo_on_a_trunk_that_is_checked_out() {
     sweep_undo("undo, trunk checked out", checked_out());
 }
 
+/// Notes and a keep-ref are gone, and a cache is there that nothing needs.
+#[test]
+fn fsck_rebuild() {
+    let world = with(ready(), &[&["land", "fix"]]);
+    world.git(["update-ref", "-d", "refs/notes/skein/landed"]);
+    world.git(["update-ref", "-d", &format!("refs/skein-local/head/{}", world.ulid("fix"))]);
+    fs::create_dir_all(world.common().join("skein/cache/x")).unwrap();
+    sweep::run(&Scene::new("fsck --rebuild", world, &["fsck", "--rebuild"]));
+}
+
 #[test]
 fn land_in_a_bare_repository() {
     sweep_landing("land, bare", bare(), &["land", "fix"]);

@@ -206,6 +206,10 @@ fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
     same(scene, &world, reference, &at);
     (scene.after)(&world);
     world.check();
+    if plan.site == "point" {
+        let found = world.skein(&["fsck"]);
+        assert!(found.out.starts_with("sound: 0 errors, 0 warnings"), "{at}: {found:?}");
+    }
     true
 }
 

@@ -161,6 +161,13 @@ pub enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Check everything that is stored, and name what is wrong. Reads only.
+    Fsck {
+        /// Make again what can be made again: the notes from the lanes, lost keep-refs from the records. Caches
+        /// are removed.
+        #[arg(long)]
+        rebuild: bool,
+    },
     /// See it all at work, in a throwaway repository with the built-in agent.
     Demo {
         /// Keep the repository and say where it is.

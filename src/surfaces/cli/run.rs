@@ -116,6 +116,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Log { .. } => "log",
         Verb::Doctor { .. } => "doctor",
         Verb::Undo { .. } => "undo",
+        Verb::Fsck { .. } => "fsck",
         Verb::Demo { .. } => "demo",
         Verb::Man { .. } => "man",
         Verb::Completions { .. } => "completions",
@@ -183,6 +184,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let log = verbs::log::run(&session, *most)?;
             Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
         }
+        Verb::Fsck { rebuild } => Ok(Page::fsck(&verbs::fsck::run(&mut session, *rebuild)?, json)),
         Verb::Undo { op, dry_run } => {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))

@@ -2,6 +2,7 @@
 
 mod completions;
 mod doctor;
+mod fsck;
 mod funnel;
 mod land_all;
 mod manual;
