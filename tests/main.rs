@@ -24,6 +24,7 @@ mod matrix;
 mod porcelain;
 mod races;
 mod readme;
+mod reap;
 mod refusals;
 mod shapes;
 mod support;

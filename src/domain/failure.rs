@@ -111,6 +111,14 @@ impl Failure {
         Fault::new(doing, cause).into()
     }
 
+    /// The name of the refusal, if it is one.
+    pub fn token(&self) -> Option<Token> {
+        match self {
+            Failure::Refusal(refusal) => Some(refusal.token),
+            Failure::Fault(_) => None,
+        }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Refusal(refusal) => refusal.token.exit(),
@@ -157,6 +165,7 @@ tokens! {
     BadPattern "bad-pattern" No;
     NoSuchWorker "no-such-worker" No;
     AmbiguousWorker "ambiguous-worker" No;
+    Archived "archived" No;
     UnknownRecord "unknown-record" No;
     AgentNotFound "agent-not-found" No;
     NoTask "no-task" No;

@@ -144,6 +144,12 @@ pub fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
+/// Moves a file or folder to a free name in the same folder.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fault::file().and_then(|()| fs::rename(from, to)).map_err(|e| failure("moving", from, e))?;
+    sync_dir(parent(to))
+}
+
 fn remove_dir(path: &Path) -> io::Result<()> {
     for _ in 1..REMOVALS {
         match fs::remove_dir_all(path) {

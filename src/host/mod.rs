@@ -32,6 +32,7 @@ pub use file::make_dir;
 pub use file::put;
 pub use file::read_optional;
 pub use file::remove_tree;
+pub use file::rename;
 pub use file::replace;
 pub use file::resolved;
 pub use holders::holders;

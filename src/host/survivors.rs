@@ -3,7 +3,8 @@
 
 use crate::host::program::wait_until;
 use rustix::process::Pid;
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -88,16 +89,16 @@ pub fn survivors_in(dir: &Path) -> Vec<(u32, String)> {
     return Vec::new();
 }
 
-/// Ends every process that was started with `name` set to `value`: asks, waits for at most `grace`, kills.
-/// True if there was one.
-pub fn end_marked(name: &str, value: &OsStr, grace: Duration) -> bool {
-    let mut mark = format!("{name}=").into_bytes();
-    mark.extend_from_slice(value.as_bytes());
-    let send = |to: Signal| marked(&mark).into_iter().filter(|pid| signal(*pid, to)).count();
-    if send(Signal::Term) == 0 {
+/// Ends every process that was started with `name` set to one of `values`: asks, waits for at most `grace`,
+/// kills. True if there was one.
+pub fn end_marked(name: &str, values: &[OsString], grace: Duration) -> bool {
+    let mark = |value: &OsString| [name.as_bytes(), b"=", value.as_bytes()].concat();
+    let marks: HashSet<Vec<u8>> = values.iter().map(mark).collect();
+    let send = |to: Signal| marked(&marks).into_iter().filter(|pid| signal(*pid, to)).count();
+    if marks.is_empty() || send(Signal::Term) == 0 {
         return false;
     }
-    if !wait_until(grace, || marked(&mark).is_empty()) {
+    if !wait_until(grace, || marked(&marks).is_empty()) {
         // One that starts others all the time is killed until there is none.
         wait_until(grace, || send(Signal::Kill) == 0);
     }
@@ -110,6 +111,7 @@ mod proc {
     use bstr::ByteSlice;
     use rustix::process::Pid;
     use std::collections::BTreeSet;
+    use std::collections::HashSet;
     use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::ffi::OsStrExt;
@@ -172,12 +174,12 @@ mod proc {
         pids().filter(|pid| *pid != std::process::id()).filter_map(inside).collect()
     }
 
-    /// The living processes, other than this one, that were started with `mark`, a `name=value`, in their
-    /// environment. Those of other users are not seen.
-    pub fn marked(mark: &[u8]) -> Vec<u32> {
+    /// The living processes, other than this one, that were started with one of `marks`, each a `name=value`,
+    /// in their environment. Those of other users are not seen.
+    pub fn marked(marks: &HashSet<Vec<u8>>) -> Vec<u32> {
         let has = |pid: u32| {
             let vars = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            vars.split(|b| *b == 0).any(|var| var == mark)
+            vars.split(|b| *b == 0).any(|var| marks.contains(var))
         };
         let lives = |pid: u32| process(pid).is_some_and(|p| !p.zombie);
         pids().filter(|pid| *pid != std::process::id() && has(*pid) && lives(*pid)).collect()
@@ -248,6 +250,7 @@ mod proc {
 mod elsewhere {
     use super::Left;
     use rustix::process::Pid;
+    use std::collections::HashSet;
 
     /// When a process was started: not known here.
     pub fn start_time(_pid: u32) -> Option<u64> {
@@ -266,7 +269,7 @@ mod elsewhere {
     }
 
     /// The environment of others is not known here.
-    pub fn marked(_mark: &[u8]) -> Vec<u32> {
+    pub fn marked(_marks: &HashSet<Vec<u8>>) -> Vec<u32> {
         Vec::new()
     }
 }
@@ -344,8 +347,8 @@ mod tests {
         };
         let (mut one, mut other) = (start("exec sleep 600", "1"), start("exec sleep 600", "11"));
         let mut deaf = start("trap '' TERM; while :; do sleep 0.01; done", "1");
-        let found = |value: &str| marked(format!("{mark}={value}").as_bytes());
-        let end = |value: &str, grace| end_marked(&mark, OsStr::new(value), grace);
+        let found = |value: &str| marked(&HashSet::from([format!("{mark}={value}").into_bytes()]));
+        let end = |value: &str, grace| end_marked(&mark, &[value.into()], grace);
         soon(|| found("1").len() >= 2);
         assert!(end("1", Duration::from_millis(200)));
         assert!(one.wait().is_ok() && deaf.wait().is_ok());

@@ -9,6 +9,7 @@ mod git;
 mod history;
 mod index;
 mod known;
+mod leftovers;
 mod loose;
 mod merge;
 mod notes;

@@ -140,6 +140,20 @@ impl Objects {
         root: Oid,
         edits: impl IntoIterator<Item = (BString, Option<Entry>)>,
     ) -> Result<Oid> {
+        let kinds = edits.into_iter().map(|(path, e)| (path, e.map(|(mode, oid)| (entry_kind(mode), oid))));
+        self.edit(root, kinds)
+    }
+
+    /// Tree `root` with each of `trees` as the folder at its path, written to the store.
+    pub fn put_trees(&self, root: Oid, trees: impl IntoIterator<Item = (BString, Oid)>) -> Result<Oid> {
+        self.edit(root, trees.into_iter().map(|(path, tree)| (path, Some((EntryKind::Tree, tree)))))
+    }
+
+    fn edit(
+        &self,
+        root: Oid,
+        edits: impl IntoIterator<Item = (BString, Option<(EntryKind, Oid)>)>,
+    ) -> Result<Oid> {
         let failed = |e: gix::Error| self.carried(&format!("editing tree {root}"), e);
         let bytes = self.tree(root)?;
         let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(failed)?;
@@ -147,7 +161,7 @@ impl Objects {
         for (path, entry) in edits {
             let components = path.split_str("/").map(ByteSlice::as_bstr);
             match entry {
-                Some((mode, oid)) => editor.upsert(components, entry_kind(mode), id(oid)),
+                Some((kind, oid)) => editor.upsert(components, kind, id(oid)),
                 None => editor.remove(components),
             }
             .map_err(failed)?;

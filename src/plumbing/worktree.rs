@@ -4,12 +4,14 @@ use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::git::work_tree;
 use crate::plumbing::repo::Repo;
 use bstr::BString;
 use bstr::ByteSlice;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -132,18 +134,33 @@ impl Repo {
         Some(Admin { dir, path: path.to_owned() })
     }
 
-    /// The administrative folders locked with `reason`, half-made ones too, each with the folder of its
+    /// Every locked administrative folder, half-made ones too, each with the reason and with the folder of its
     /// worktree if that says itself that it is.
-    pub fn admins_locked_with(&self, reason: &str) -> Vec<(Admin, Option<PathBuf>)> {
+    pub fn locked_admins(&self) -> Vec<(String, Admin, Option<PathBuf>)> {
         let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).into_iter().flatten().flatten();
-        let mine =
-            |dir: &PathBuf| std::fs::read(dir.join("locked")).is_ok_and(|r| r.trim() == reason.as_bytes());
-        entries
-            .map(|e| e.path())
-            .filter(mine)
-            .map(|dir| (worktree_of(&dir), dir))
-            .map(|(path, dir)| (Admin { dir, path: path.clone().unwrap_or_default() }, path))
-            .collect()
+        let locked = |dir: PathBuf| {
+            let reason = std::fs::read(dir.join("locked")).ok()?.trim().to_str_lossy().into_owned();
+            let path = worktree_of(&dir);
+            let named = path.clone().or_else(|| checkout_of(&dir)).unwrap_or_default();
+            Some((reason, Admin { dir, path: named }, path))
+        };
+        entries.filter_map(|e| locked(e.path())).collect()
+    }
+
+    /// Those that are locked with `reason`.
+    pub fn admins_locked_with(&self, reason: &str) -> Vec<(Admin, Option<PathBuf>)> {
+        let all = self.locked_admins().into_iter();
+        all.filter(|(said, ..)| said == reason).map(|(_, admin, path)| (admin, path)).collect()
+    }
+
+    /// Locks the worktree with another reason, in one step.
+    pub fn relock(&self, admin: &Admin, reason: &str) -> Result<()> {
+        let failed = |e: std::io::Error| disk::io(format!("locking {}", admin.path.display()), e);
+        crate::fault::file().map_err(failed)?;
+        let mut file = tempfile::NamedTempFile::new_in(&admin.dir).map_err(failed)?;
+        writeln!(file, "{reason}").and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+        file.persist(admin.dir.join("locked")).map_err(|e| failed(e.error))?;
+        crate::plumbing::durable::sync(&admin.dir)
     }
 
     /// Whether the worktree stands where `admin` says, and says itself that it is this one. A copy of a
@@ -301,7 +318,7 @@ fn branch_at(dir: &Path) -> Option<RefName> {
 }
 
 /// The working tree that an administrative folder belongs to.
-fn checkout_of(dir: &Path) -> Option<PathBuf> {
+pub(super) fn checkout_of(dir: &Path) -> Option<PathBuf> {
     let link = std::fs::read(dir.join("gitdir")).ok()?;
     let link = Path::new(std::ffi::OsStr::from_bytes(link.trim_end()));
     // A relative link starts at the folder that holds it.

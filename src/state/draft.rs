@@ -30,6 +30,10 @@ impl<'r> Draft<'r> {
         self
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
     /// Objects durable, then the refs in one transaction, then the refs durable.
     pub fn publish(self) -> Result<Moved> {
         let mut session = self.repo.ref_session()?;

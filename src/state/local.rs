@@ -46,6 +46,11 @@ impl Local {
         self.run().join("worktree.lock")
     }
 
+    /// Held while workers are closed, or one is opened again.
+    pub fn reap_lock(&self) -> PathBuf {
+        self.run().join("reap.lock")
+    }
+
     pub fn worker(&self, id: WorkerId) -> PathBuf {
         self.run().join(id.to_string())
     }
@@ -98,6 +103,16 @@ impl Local {
 /// The reason a worker's worktree is locked with; it names the worker.
 pub fn lock_reason(id: WorkerId) -> String {
     format!("git-skein worker {id}")
+}
+
+/// The reason while a restored worktree is not complete: it is not yet the worker's.
+pub fn restoring_reason(id: WorkerId) -> String {
+    format!("git-skein restoring {id}")
+}
+
+/// The reason of a second worktree for the work of a worker, which is the person's.
+pub fn copy_reason(id: WorkerId) -> String {
+    format!("git-skein copy of worker {id}")
 }
 
 /// The worker that a lock reason names.

@@ -1,5 +1,6 @@
 //! The schema: ref names, records, the view of all of it, drafts, the lane. It never decides.
 
+mod archive;
 mod draft;
 mod fsck;
 mod lane;
@@ -9,6 +10,10 @@ mod record;
 mod view;
 mod worker;
 
+pub use archive::Closing;
+pub use archive::SNAPSHOT;
+pub use archive::closed_at;
+pub use archive::fold;
 pub use draft::Draft;
 pub use draft::record_commit;
 pub use fsck::Audit;
@@ -22,9 +27,12 @@ pub use lane::passed;
 pub use lane::records;
 pub use lane::tip;
 pub use local::Local;
+pub use local::copy_reason;
 pub use local::lock_reason;
 pub use local::locked_for;
+pub use local::restoring_reason;
 pub use names::HIDE;
+pub use names::LIST_ARCHIVES;
 pub use names::LIST_LANES;
 pub use names::LIST_LOCAL;
 pub use names::LIST_SHARED;

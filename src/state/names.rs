@@ -16,6 +16,8 @@ pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
 /// Where all lanes are.
 pub const LANES: &str = "refs/skein/lane";
+/// The same for the archives.
+pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 /// Everything of ours.
@@ -46,6 +48,16 @@ pub fn wip(id: WorkerId) -> Result<RefName> {
     RefName::new(format!("refs/skein-local/wip/{id}"))
 }
 
+/// Workers that this clone folded in one month, `yyyy-mm`.
+pub fn archive(clone: &str, month: &str) -> Result<RefName> {
+    RefName::new(format!("refs/skein/archive/{clone}-{month}"))
+}
+
+/// Keeps of a folded worker what its archive does not.
+pub fn kept(id: WorkerId) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/kept/{id}"))
+}
+
 pub fn candidate(op: OpId) -> Result<RefName> {
     RefName::new(format!("refs/skein-local/candidate/{op}"))
 }
@@ -62,6 +74,9 @@ pub enum Ours {
     Lane(String),
     Head(WorkerId),
     Wip(WorkerId),
+    /// Clone and month, as in the name.
+    Archive(String),
+    Kept(WorkerId),
     Candidate(OpId),
     LandedNotes,
     /// In our namespace, of a shape that this version does not write but reserves.
@@ -71,8 +86,6 @@ pub enum Ours {
 const RESERVED: &[&str] = &[
     "refs/skein/doc/",
     "refs/skein/store/",
-    "refs/skein/archive/",
-    "refs/skein-local/kept/",
     "refs/skein-local/queue/",
     "refs/skein-local/schedule/",
     "refs/skein-local/lease/",
@@ -94,6 +107,8 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
+            .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))
+            .or_else(|| worker("refs/skein-local/kept/").map(Ours::Kept))
             .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))
             .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
     }
@@ -108,6 +123,8 @@ mod tests {
         let id = WorkerId::from_parts(1, 2);
         assert_eq!(parse(&worker(id)?), Some(Ours::Worker(id)));
         assert_eq!(parse(&wip(id)?), Some(Ours::Wip(id)));
+        assert_eq!(parse(&kept(id)?), Some(Ours::Kept(id)));
+        assert_eq!(parse(&archive("abc", "2026-01")?), Some(Ours::Archive("abc-2026-01".into())));
         assert_eq!(parse(&lane("abc")?), Some(Ours::Lane("abc".into())));
         assert_eq!(parse(&format()?), Some(Ours::Format));
         for stranger in

@@ -256,6 +256,27 @@ impl Move {
     }
 }
 
+/// The index of an archive, by worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoldedIndex {
+    pub v: u32,
+    pub workers: Vec<Folded>,
+}
+
+/// A closed worker in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folded {
+    pub worker: WorkerId,
+    pub handle: Handle,
+    /// Its last record commit.
+    pub record: Oid,
+    /// Its `HEAD` when it was folded.
+    pub tip: Oid,
+    pub at: i64,
+    /// How often it was folded: of several entries the one that counts most is the newest.
+    pub fold: u32,
+}
+
 /// A line of `refs/notes/skein/landed`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandedNote {

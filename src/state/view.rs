@@ -43,6 +43,10 @@ pub struct View {
     /// Records of an unknown version, with the reason.
     pub unreadable: Vec<(WorkerId, String)>,
     pub lanes: BTreeMap<String, Oid>,
+    /// Archives of closed workers, by clone and month.
+    pub archives: BTreeMap<String, Oid>,
+    /// What is kept of closed workers beside their archive.
+    pub kept: BTreeMap<WorkerId, Oid>,
     pub candidates: BTreeMap<OpId, Oid>,
     /// Local branches.
     pub branches: BTreeMap<RefName, Oid>,
@@ -77,12 +81,15 @@ impl View {
                 Some(Ours::Lane(clone)) => drop(view.lanes.insert(clone, r.oid)),
                 Some(Ours::Head(id)) => drop(heads.insert(id, r.oid)),
                 Some(Ours::Wip(id)) => drop(wips.insert(id, r.oid)),
+                Some(Ours::Archive(of)) => drop(view.archives.insert(of, r.oid)),
+                Some(Ours::Kept(id)) => drop(view.kept.insert(id, r.oid)),
                 Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
                 Some(Ours::LandedNotes | Ours::Reserved) => {}
                 None => return Err(squatted(&r)),
             }
         }
-        if !view.initialised && (!records.is_empty() || !view.lanes.is_empty()) {
+        let any = !records.is_empty() || !view.lanes.is_empty() || !view.archives.is_empty();
+        if !view.initialised && any {
             return Err(sentinel_lost());
         }
         for (id, at) in records {
@@ -104,26 +111,16 @@ impl View {
         Ok(view)
     }
 
-    /// The worker that `name` means: its handle, its ULID, or a prefix of either that fits only one.
+    /// The open worker that `name` means: its handle, its ULID, or a prefix of either that fits only one.
     pub fn worker(&self, name: &str) -> Result<&Worker> {
-        let lower = name.to_ascii_lowercase();
-        let is = |w: &&Worker| w.record.handle.as_str() == name || w.id.to_string() == lower;
-        if let Some(worker) = self.workers.iter().find(is) {
-            return Ok(worker);
-        }
-        let begins =
-            |w: &&Worker| w.record.handle.as_str().starts_with(name) || w.id.to_string().starts_with(&lower);
-        let found: Vec<&Worker> = self.workers.iter().filter(begins).filter(|_| !name.is_empty()).collect();
-        match found.as_slice() {
+        match named(&self.workers, name, |w| (w.id, &w.record.handle)).as_slice() {
             [one] => Ok(one),
             [] => Err(self.no_such_worker(name)),
-            many => {
-                Err(Refusal::new(Token::AmbiguousWorker, format!("{name:?} fits {} workers", many.len()))
-                    .lines(many.iter().map(|w| format!("{} {}", w.id, w.record.handle)))
-                    .show("git for-each-ref refs/skein/worker")
-                    .next("give more of the handle or of the ULID")
-                    .into())
-            }
+            many => Err(ambiguous(
+                name,
+                many.iter().map(|w| format!("{} {}", w.id, w.record.handle)),
+                "git for-each-ref refs/skein/worker",
+            )),
         }
     }
 
@@ -194,6 +191,29 @@ impl Worker {
             Read::Unknown(why) => Err(Failure::fault(format!("reading {path} of worker {}", self.id), why)),
         }
     }
+}
+
+/// What of `all` the name fits: one by its whole handle or ULID, else all that it begins.
+pub(super) fn named<'a, T>(all: &'a [T], name: &str, key: impl Fn(&T) -> (WorkerId, &Handle)) -> Vec<&'a T> {
+    let lower = name.to_ascii_lowercase();
+    let fits = |test: &dyn Fn(&str, &str) -> bool| -> Vec<&'a T> {
+        let one = |t: &&T| {
+            let (id, handle) = key(t);
+            test(handle.as_str(), name) || test(&id.to_string(), &lower)
+        };
+        all.iter().filter(one).filter(|_| !name.is_empty()).collect()
+    };
+    let exact = fits(&|whole, name| whole == name);
+    if exact.is_empty() { fits(&|whole, name| whole.starts_with(name)) } else { exact }
+}
+
+pub(super) fn ambiguous(name: &str, fit: impl Iterator<Item = String>, show: &str) -> Failure {
+    let lines: Vec<String> = fit.collect();
+    Refusal::new(Token::AmbiguousWorker, format!("{name:?} fits {} workers", lines.len()))
+        .lines(lines)
+        .show(show)
+        .next("give more of the handle or of the ULID")
+        .into()
 }
 
 /// The record at `path` of a record tree.

@@ -109,7 +109,7 @@ pub fn picture(session: &Session<'_>, worker: &Worker) -> Result<(Oid, Oid)> {
 }
 
 /// Without a worktree the refs say what there is.
-fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<Seen> {
+pub fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<Seen> {
     let objects = &session.repo.objects;
     let (head, tree) = picture(session, worker)?;
     Ok(Seen {

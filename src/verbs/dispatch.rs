@@ -95,7 +95,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     };
     if !view.initialised {
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
-        place(session, &wish)?;
+        place(session, &session.repo.worktrees()?, &wish)?;
     }
     let base = match &dirty {
         Some(dirty) => dirty.commit(session)?,
@@ -180,7 +180,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let naming = session.lock_worktrees()?;
     let view = session.view()?;
     let handle = plan.wish.clone().unique(|h| view.handle_taken(h));
-    let path = place(session, &handle)?;
+    let path = place(session, &session.repo.worktrees()?, &handle)?;
     let id = session.new_worker_id();
     crate::host::make_dir(&session.local.worker(id))?;
     let making = Lock::try_acquire(&session.local.making(id))?;
@@ -219,7 +219,9 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     }
     drop(naming);
     crate::fault::point("dispatch: worker recorded");
-    let admin = stand(session, id, base, &path)?;
+    note_place(session, id, &path)?;
+    let admin = stand(session, base, &path, &lock_reason(id))?;
+    note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
     let job = Job::new(request, id, &admin.path);
@@ -245,47 +247,62 @@ pub fn folder(session: &Session<'_>, worktrees: &[Worktree]) -> PathBuf {
 }
 
 /// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
-fn place(session: &Session<'_>, handle: &Handle) -> Result<PathBuf> {
-    let worktrees = session.repo.worktrees()?;
-    let path = folder(session, &worktrees).join(handle.as_str());
-    let inside = worktrees.iter().any(|w| !w.bare && path.starts_with(&w.path));
-    if inside || path.starts_with(&session.repo.dirs.common) {
-        return Err(Refusal::new(
-            Token::WorktreeInside,
-            "skein.worktreeDir lies inside a working tree, where git clean deletes it",
-        )
-        .lines([path.display().to_string()])
-        .show("git config --get skein.worktreeDir")
-        .next("point it outside, such as ../<repository>.skein")
-        .into());
-    }
-    if std::fs::symlink_metadata(&path).is_ok() {
-        return Err(Refusal::new(Token::WorktreeExists, "the folder for the worktree exists already")
-            .lines([path.display().to_string()])
-            .show("git worktree list")
-            .next("choose another --name, or move the folder away")
-            .into());
-    }
+pub fn place(session: &Session<'_>, worktrees: &[Worktree], handle: &Handle) -> Result<PathBuf> {
+    let path = folder(session, worktrees).join(handle.as_str());
+    refuse_place(session, worktrees, &path)?;
     Ok(path)
 }
 
-/// The worktree: registered under the tool's lock, filled outside it, and checked.
-fn stand(session: &Session<'_>, id: WorkerId, base: Oid, path: &Path) -> Result<Admin> {
+/// Refuses a place for a worktree that lies inside a working tree, or where something stands already.
+pub fn refuse_place(session: &Session<'_>, worktrees: &[Worktree], path: &Path) -> Result<()> {
+    let inside = worktrees.iter().any(|w| !w.bare && path != w.path && path.starts_with(&w.path));
+    if inside || path.starts_with(&session.repo.dirs.common) {
+        return Err(Refusal::new(
+            Token::WorktreeInside,
+            "the worktree would stand inside a working tree, where git clean deletes it",
+        )
+        .lines([path.display().to_string()])
+        .show("git config --get skein.worktreeDir")
+        .next("name a folder outside; for skein.worktreeDir, ../<repository>.skein")
+        .into());
+    }
+    let registered = worktrees.iter().any(|w| w.path == path);
+    if registered || std::fs::symlink_metadata(path).is_ok() {
+        return Err(Refusal::new(Token::WorktreeExists, "the folder for the worktree exists already")
+            .lines([path.display().to_string()])
+            .show("git worktree list")
+            .next("choose another one, or move the folder away")
+            .into());
+    }
+    Ok(())
+}
+
+/// A worktree at commit `at`, locked with `reason`: registered under the tool's lock, filled outside it, and checked.
+pub fn stand(session: &Session<'_>, at: Oid, path: &Path, reason: &str) -> Result<Admin> {
     if let Some(parent) = path.parent() {
         crate::host::make_dir(parent)?;
     }
-    crate::host::put(&session.local.place(id), path.as_os_str().as_bytes())?;
     let admin = {
         let _making = session.lock_worktrees()?;
-        session.repo.register_worktree(path, base, &lock_reason(id))?
+        session.repo.register_worktree(path, at, reason)?
     };
     crate::fault::point("dispatch: worktree registered");
     session.repo.check_out(&admin)?;
     crate::fault::point("dispatch: worktree filled");
-    if session.repo.head_of(&admin)? != Some(base) {
-        return Err(crate::domain::Failure::fault("making the worktree", "its HEAD is not the base"));
+    if session.repo.head_of(&admin)? != Some(at) {
+        return Err(crate::domain::Failure::fault("making the worktree", "its HEAD is elsewhere"));
     }
-    std::fs::copy(admin.dir.join("index"), session.local.birth_index(id))
-        .map_err(|e| crate::host::failure("noting the index of", &admin.path, e))?;
     Ok(admin)
+}
+
+/// Notes where the worktree of `id` is to stand.
+pub fn note_place(session: &Session<'_>, id: WorkerId, path: &Path) -> Result<()> {
+    crate::host::put(&session.local.place(id), path.as_os_str().as_bytes())
+}
+
+/// Notes the index of a fresh checkout: it spares reading what does not change.
+pub fn note_birth(session: &Session<'_>, id: WorkerId, admin: &Admin) -> Result<()> {
+    std::fs::copy(admin.dir.join("index"), session.local.birth_index(id))
+        .map(drop)
+        .map_err(|e| crate::host::failure("noting the index of", &admin.path, e))
 }

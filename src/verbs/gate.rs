@@ -244,7 +244,7 @@ pub fn sweep(session: &Session<'_>) -> Result<()> {
             continue;
         }
         if let Some(_lock) = Lock::try_acquire(&folder.join("lock"))? {
-            crate::host::end_marked(MARK, folder.as_os_str(), GRACE);
+            crate::host::end_marked(MARK, &[folder.clone().into()], GRACE);
             let _making = session.lock_worktrees()?;
             clear(session, &folder)?;
             crate::host::remove_tree(&folder)?;

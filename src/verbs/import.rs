@@ -32,7 +32,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     let into = into.map(RefName::branch).transpose()?;
     let view = land::begin(session, request.dry_run)?;
     let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
-    let worker = view.worker(name)?;
+    let worker = view.open_worker(&session.repo, name)?;
     let frozen = freeze::run(session, &view, worker, request.take)?;
     let (delta, noted) = (frozen.delta.clone(), frozen.noted.clone());
     let found = Resolved::of(worker, frozen);

@@ -121,7 +121,9 @@ pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Re
 fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) -> Result<Resolved> {
     let worker = match view.worker(name) {
         Ok(worker) => worker,
-        Err(no_worker) => return branch(view, name).ok_or(no_worker),
+        Err(none) => {
+            return branch(view, name).ok_or_else(|| view.or_archived(&session.repo, name, none));
+        }
     };
     Ok(Resolved::of(worker, freeze::run(session, view, worker, take)?))
 }

@@ -48,6 +48,9 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
         Ok(worker) => return of_worker(session, &view, worker, request),
         Err(no_worker) => no_worker,
     };
+    if let Some(worker) = archived(session, &view, &request.name, &no_worker)? {
+        return of_worker(session, &view, &worker, request);
+    }
     let onto = onto(session, &view, request.onto.as_ref())?;
     let target = session.branch_tip(&view, &onto)?;
     let tip = commit(session, &request.name).map_err(|no_commit| match no_worker {
@@ -66,17 +69,34 @@ fn onto(session: &Session<'_>, view: &View, given: Option<&RefName>) -> Result<R
     given.map_or_else(|| session.trunk(view), |name| Ok(name.clone()))
 }
 
-/// A worker's base is the recorded one, its tip that of its newest delta, or its `HEAD` before any.
-fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
-    let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
-    let onto = request.onto.clone().unwrap_or_else(|| worker.record.onto.clone());
-    let target = session.branch_tip(view, &onto)?;
+/// The closed worker of that name. A part of its name does not stand before a revision.
+fn archived(session: &Session<'_>, view: &View, name: &str, none: &Failure) -> Result<Option<Worker>> {
+    if none.token() != Some(Token::NoSuchWorker) {
+        return Ok(None);
+    }
+    let whole = |w: &Worker| w.record.handle.as_str() == name || w.id.to_string() == name;
+    match view.archived_worker(&session.repo, name) {
+        Ok(Some(worker)) if whole(&worker) => Ok(Some(worker)),
+        Ok(None) => Ok(None),
+        part if session.repo.resolve_commit(name)?.is_none() => part,
+        _ => Ok(None),
+    }
+}
+
+/// What is asked of a worker whose `HEAD` is `head`. Its base is the recorded one, its tip that of its newest
+/// delta, or its `HEAD` before any.
+pub fn question(
+    session: &Session<'_>,
+    ledger: &Ledger,
+    worker: &Worker,
+    head: Oid,
+    (onto, target): (&RefName, Oid),
+) -> Result<Question> {
     let delta = worker.delta(&session.repo)?;
-    let tip = delta.as_ref().map_or_else(|| worker.tip(), |d| d.tip);
-    let ledger = Ledger::load(&session.repo, view)?;
+    let tip = delta.map_or(head, |d| d.tip);
     let receipts = ledger
         .deltas()
-        .filter(|(_, landing, d)| d.worker == worker.id && landing.onto == onto && d.tip == tip)
+        .filter(|(_, landing, d)| d.worker == worker.id && landing.onto == *onto && d.tip == tip)
         .map(|(_, landing, d)| Receipt {
             landed: d.commits.clone(),
             old: landing.old,
@@ -85,6 +105,18 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
             delta_raw: d.raw.clone(),
         })
         .collect();
+    let shallow = session.repo.is_shallow();
+    let base = worker.record.base;
+    Ok(Question { base, committed: committed(session, base)?, tip, onto: target, shallow, receipts })
+}
+
+fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
+    let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
+    let onto = request.onto.clone().unwrap_or_else(|| worker.record.onto.clone());
+    let target = session.branch_tip(view, &onto)?;
+    let ledger = Ledger::load(&session.repo, view)?;
+    let question = question(session, &ledger, worker, worker.tip(), (&onto, target))?;
+    let (tip, receipts) = (question.tip, question.receipts);
     let left = match worker.wip {
         Some(wip) => {
             let objects = &session.repo.objects;
@@ -93,6 +125,12 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
         None => 0,
     };
     ask(session, request, onto, (Ok(worker.record.base), tip, target), receipts, left)
+}
+
+/// What a base of uncommitted changes was made on, as far as it is here.
+fn committed(session: &Session<'_>, base: Oid) -> Result<Option<Oid>> {
+    let objects = &session.repo.objects;
+    if objects.exists(base) { committed_base(objects, base) } else { Ok(None) }
 }
 
 fn ask(
@@ -106,9 +144,9 @@ fn ask(
     let answer = match base {
         Ok(base) => {
             let shallow = session.repo.is_shallow();
-            let objects = &session.repo.objects;
-            let committed = if objects.exists(base) { committed_base(objects, base)? } else { None };
-            proof::prove(objects, &Question { base, committed, tip, onto: target, shallow, receipts })?
+            let committed = committed(session, base)?;
+            let question = Question { base, committed, tip, onto: target, shallow, receipts };
+            proof::prove(&session.repo.objects, &question)?
         }
         Err(why) => {
             let detail =

@@ -6,6 +6,7 @@ use crate::domain::Flag;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Result;
+use crate::domain::WorkerId;
 use crate::host::Lock;
 use crate::plumbing::Edit;
 use crate::state::Draft;
@@ -24,7 +25,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long what an agent left running may take to end when asked.
-const GRACE: Duration = Duration::from_secs(2);
+pub const GRACE: Duration = Duration::from_secs(2);
 
 /// Closes every dead worker; true if there was one. One that cannot be closed now is said and stays.
 pub fn dead_workers(session: &Session<'_>, view: &View) -> bool {
@@ -77,20 +78,25 @@ fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
     Ok(captured.changes.iter().any(|c| c.new.is_some()) || !captured.skipped.is_empty())
 }
 
+/// Removes every worktree that is locked with `reason`, half-made ones too, and the empty folder that was
+/// meant for the one of worker `id`.
+pub fn unmake(session: &Session<'_>, id: WorkerId, reason: &str) -> Result<()> {
+    let _making = session.lock_worktrees()?;
+    for (admin, path) in session.repo.admins_locked_with(reason) {
+        if let Some(path) = path {
+            crate::host::remove_tree(&path)?;
+        }
+        session.repo.forget_worktree(&admin)?;
+    }
+    // git makes the folder before anything says whose it is; then it is empty.
+    let place = crate::host::read_optional(&session.local.place(id))?.unwrap_or_default();
+    let _ = std::fs::remove_dir(Path::new(std::ffi::OsStr::from_bytes(place.trim_end())));
+    Ok(())
+}
+
 /// No agent ever ran there, so there is nothing to keep.
 fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    {
-        let _making = session.lock_worktrees()?;
-        for (admin, path) in session.repo.admins_locked_with(&lock_reason(worker.id)) {
-            if let Some(path) = path {
-                crate::host::remove_tree(&path)?;
-            }
-            session.repo.forget_worktree(&admin)?;
-        }
-        // git makes the folder before anything says whose it is; then it is empty.
-        let place = crate::host::read_optional(&session.local.place(worker.id))?.unwrap_or_default();
-        let _ = std::fs::remove_dir(Path::new(std::ffi::OsStr::from_bytes(place.trim_end())));
-    }
+    unmake(session, worker.id, &lock_reason(worker.id))?;
     crate::fault::point("reclaim: half-made worktree removed");
     let mut draft = Draft::new(&session.repo);
     if let Some(head) = worker.head {
@@ -106,7 +112,7 @@ fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
 
 fn cut_short(session: &Session<'_>, worker: &Worker, end: &End) -> Result<()> {
     // The agent died with its supervisor, but what it had started did not.
-    let left = crate::host::end_marked(supervise::MARK, session.local.brief(worker.id).as_os_str(), GRACE);
+    let left = crate::host::end_marked(supervise::MARK, &[session.local.brief(worker.id).into()], GRACE);
     let mut flags = vec![Flag::SupervisorLost];
     if left {
         flags.push(Flag::Survivors);

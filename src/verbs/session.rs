@@ -172,6 +172,11 @@ impl<'s> Session<'s> {
         self.lock(&self.local.worktree_lock(), "another worktree change")
     }
 
+    /// The lock under which workers are closed and opened again.
+    pub fn lock_reaping(&self) -> Result<Lock> {
+        self.lock(&self.local.reap_lock(), "another reap or restore")
+    }
+
     fn lock(&self, path: &Path, what: &str) -> Result<Lock> {
         crate::host::make_dir(&self.local.run())?;
         let busy = || {

@@ -65,12 +65,13 @@ pub struct Event {
 
 pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     let view = session.view()?;
-    let worker = view.worker(name)?;
+    let worker = &view.any_worker(&session.repo, name)?;
     match part {
         Part::Card => {
             let ledger = Ledger::load(&session.repo, &view)?;
             let row = status::row(session, &view, &ledger, &session.repo.worktrees()?, worker)?;
-            card(session, worker, row).map(|c| Shown::Card(Box::new(c)))
+            let closed = view.workers.iter().all(|w| w.id != worker.id);
+            card(session, worker, if closed { row.archived() } else { row }).map(|c| Shown::Card(Box::new(c)))
         }
         Part::Brief => worker.brief(&session.repo).map(Shown::Text),
         Part::Log => {

@@ -14,6 +14,7 @@ use crate::plumbing::Excludes;
 use crate::plumbing::Limits;
 use crate::plumbing::Moved;
 use crate::state::Draft;
+use crate::state::SNAPSHOT;
 use crate::state::head_ref;
 use crate::state::record_commit;
 use crate::state::wip_ref;
@@ -72,7 +73,7 @@ pub fn take(
     let repo = &session.repo;
     let head = repo.head_of(admin)?.unwrap_or(base);
     let captured = capture.tree(repo.objects.tree_of(head)?)?;
-    let mut seen = Seen {
+    let seen = Seen {
         head,
         tree: captured.tree,
         leftovers: captured.changes,
@@ -84,9 +85,20 @@ pub fn take(
         ignored: captured.ignored_new.iter().map(|p| p.to_str_lossy().into_owned()).collect(),
         kept,
     };
+    keep(session, id, base, admin, seen)
+}
+
+/// Keeps what was seen of the worktree that `admin` registers.
+pub fn keep(session: &Session<'_>, id: WorkerId, base: Oid, admin: &Admin, mut seen: Seen) -> Result<Seen> {
+    let repo = &session.repo;
+    let (head, kept) = (seen.head, seen.kept);
     let lost = strays(session, id, admin, head, kept)?;
     let stale = match kept.wip {
-        Some(wip) => repo.objects.tree_of(wip)? != seen.tree,
+        // A snapshot of the same files on another commit shows them as something else.
+        Some(wip) => {
+            let wip = repo.objects.commit(wip)?;
+            wip.tree != seen.tree || (wip.parents.first() != Some(&head) && !seen.leftovers.is_empty())
+        }
         None => !seen.leftovers.is_empty(),
     };
     if session.dry {
@@ -97,7 +109,7 @@ pub fn take(
     if stale || !lost.is_empty() {
         let parents: Vec<Oid> = [head].into_iter().chain(kept.wip).chain(lost).collect();
         let at = session.clock.now_secs();
-        let wip = record_commit(repo, seen.tree, parents, at, &format!("snapshot of {id}"))?;
+        let wip = record_commit(repo, seen.tree, parents, at, &format!("{SNAPSHOT} {id}"))?;
         draft = draft.put(Edit { name: wip_ref(id)?, old: kept.wip, new: Some(wip) });
         seen.kept.wip = Some(wip);
         moved = true;
@@ -204,7 +216,8 @@ pub fn chain(session: &Session<'_>, newest: Option<Oid>) -> Result<Vec<Oid>> {
     while let Some(wip) = next {
         found.push(wip);
         let before = objects.commit(wip)?.parents.get(1).copied();
-        next = before.filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(b"snapshot of")));
+        next =
+            before.filter(|p| objects.commit(*p).is_ok_and(|c| c.subject().starts_with(SNAPSHOT.as_bytes())));
     }
     Ok(found)
 }

@@ -56,17 +56,26 @@ pub struct Row {
     pub age: i64,
     pub worktree: Option<PathBuf>,
     pub deltas: u32,
+    /// It is closed: only an archive has it.
+    pub archived: bool,
     /// The commit its newest delta landed as, by the lane.
     pub landed: Option<Oid>,
     /// The command that comes next.
     pub next: String,
 }
 
-pub fn run(session: &Session<'_>) -> Result<Status> {
-    let view = session.view()?;
+/// The open workers, or those in the archives.
+pub fn run(session: &Session<'_>, archived: bool) -> Result<Status> {
+    let mut view = session.view()?;
+    if archived {
+        let closed = view.archived(&session.repo)?;
+        (view.workers, view.unreadable) = (closed, Vec::new());
+    }
     let worktrees = if view.workers.is_empty() { Vec::new() } else { session.repo.worktrees()? };
     let ledger = Ledger::load(&session.repo, &view)?;
-    let rows = view.workers.iter().map(|w| row(session, &view, &ledger, &worktrees, w));
+    let rows = view.workers.iter().map(|w| {
+        row(session, &view, &ledger, &worktrees, w).map(|r| if archived { r.archived() } else { r })
+    });
     Ok(Status {
         workers: rows.collect::<Result<Vec<Row>>>()?,
         unreadable: view
@@ -120,14 +129,22 @@ pub fn row(
         age: session.clock.now_secs() - record.created,
         worktree: custody::worktree(worktrees, worker.id).map(|w| w.path.clone()),
         deltas: record.deltas,
+        archived: false,
         landed,
         next: next(record.outcome, liveness, landed.is_some(), files, &record.handle),
     })
 }
 
+impl Row {
+    /// As that of a closed worker.
+    pub fn archived(self) -> Row {
+        Row { archived: true, next: format!("git skein restore {}", self.handle), ..self }
+    }
+}
+
 fn next(outcome: Outcome, liveness: Liveness, landed: bool, files: usize, handle: &Handle) -> String {
     let verb = match (outcome, liveness) {
-        _ if landed => "landed --explain",
+        _ if landed => "reap",
         (Outcome::Active, Liveness::Live) => "wait",
         (Outcome::Active, _) => "stop",
         (Outcome::Ready | Outcome::Stopped, _) if files > 0 => "land",

@@ -55,7 +55,7 @@ pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Du
     let view = session.view()?;
     let mut ids = Vec::new();
     for name in names {
-        ids.push(view.worker(name)?.id);
+        ids.push(view.open_worker(&session.repo, name)?.id);
     }
     if names.is_empty() {
         ids = view.workers.iter().filter(|w| w.record.outcome == Outcome::Active).map(|w| w.id).collect();
@@ -118,7 +118,7 @@ fn rows(session: &Session<'_>, ids: &[crate::domain::WorkerId]) -> Result<Waited
 pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
     session.refuse_in_worker("stop")?;
     let view = init::ensure(session)?;
-    let worker = view.worker(name)?;
+    let worker = view.open_worker(&session.repo, name)?;
     if worker.record.outcome == Outcome::Active {
         end(session, worker)?;
     }

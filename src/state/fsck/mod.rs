@@ -69,7 +69,13 @@ impl<'r> Audit<'r> {
                 Ours::Worker(id) => audit.worker(&name, id, at),
                 Ours::Lane(_) => audit.lane(&name, at),
                 Ours::Candidate(op) => audit.candidate(&name, op, at),
-                Ours::Format | Ours::Head(_) | Ours::Wip(_) | Ours::LandedNotes | Ours::Reserved => {}
+                Ours::Format
+                | Ours::Head(_)
+                | Ours::Wip(_)
+                | Ours::Kept(_)
+                | Ours::Archive(_)
+                | Ours::LandedNotes
+                | Ours::Reserved => {}
             }
         }
         audit.undos();

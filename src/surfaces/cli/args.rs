@@ -67,6 +67,9 @@ pub enum Verb {
         watch: bool,
         #[command(flatten)]
         lines: Lines,
+        /// List the workers that were closed, not the open ones.
+        #[arg(long)]
+        archived: bool,
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
@@ -136,6 +139,19 @@ pub enum Verb {
         explain: bool,
         #[command(flatten)]
         lines: Lines,
+    },
+    /// Close workers whose work is proven landed, or who did nothing. Tip and snapshots are kept.
+    Reap(Reap),
+    /// Make a worktree again for a worker, open or closed, with what it had not committed.
+    Restore {
+        /// A worker, by handle or id.
+        worker: String,
+        /// The folder for it; else where `dispatch` would put it.
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+        /// Exactly as one of its snapshots has it; else at its tip, with the newest leftovers.
+        #[arg(long, value_name = "REV")]
+        snapshot: Option<String>,
     },
     /// Show what was intended, gated and landed, newest first.
     Log {
@@ -242,6 +258,25 @@ pub struct Dispatch {
     /// the lines of the task that begin with `run: `.
     #[arg(last = true, value_name = "ARGV")]
     pub argv: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Reap {
+    /// Workers, by handle or id.
+    #[arg(required_unless_present = "all")]
+    pub workers: Vec<String>,
+    /// Every worker that does not run.
+    #[arg(long, conflicts_with = "workers")]
+    pub all: bool,
+    /// Do it. Without it, only say what would be done.
+    #[arg(long)]
+    pub yes: bool,
+    /// Also workers whose work is not proven to have landed.
+    #[arg(long)]
+    pub include_unlanded: bool,
+    /// Also worktrees with ignored files, which no snapshot saw: they are lost.
+    #[arg(long)]
+    pub include_ignored: bool,
 }
 
 #[derive(Debug, Args)]

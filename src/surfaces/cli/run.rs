@@ -4,6 +4,7 @@ use crate::domain::Failure;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Risks;
 use crate::domain::Token;
 use crate::host::Env;
 use crate::surfaces::cli::args;
@@ -113,6 +114,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Candidate(_) => "candidate",
         Verb::Land { .. } => "land",
         Verb::Landed { .. } => "landed",
+        Verb::Reap(_) => "reap",
+        Verb::Restore { .. } => "restore",
         Verb::Log { .. } => "log",
         Verb::Doctor { .. } => "doctor",
         Verb::Undo { .. } => "undo",
@@ -142,7 +145,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
         Verb::Dispatch(args) => dispatch(&mut session, args, &cwd, json),
-        Verb::Status { watch, .. } => status(&session, *watch, json, lines),
+        Verb::Status { watch, archived, .. } => status(&session, *watch, *archived, json, lines),
         Verb::Show(args) => {
             let shown = verbs::show::run(&session, &args.worker, part(args))?;
             Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
@@ -183,6 +186,13 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Log { most, .. } => {
             let log = verbs::log::run(&session, *most)?;
             Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
+        }
+        Verb::Reap(args) => Ok(Page::reap(&verbs::reap::run(&mut session, &reap(args))?, json)),
+        Verb::Restore { worker, to, snapshot } => {
+            let (name, snapshot) = (worker.clone(), snapshot.clone());
+            let to = to.as_ref().map(|dir| cwd.join(dir));
+            let request = verbs::restore::Request { name, to, snapshot };
+            Ok(Page::restore(&verbs::restore::run(&mut session, &request)?, json))
         }
         Verb::Fsck { rebuild } => Ok(Page::fsck(&verbs::fsck::run(&mut session, *rebuild)?, json)),
         Verb::Undo { op, dry_run } => {
@@ -280,9 +290,24 @@ fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
     })
 }
 
-fn status(session: &Session<'_>, watch: bool, json: bool, lines: Option<Ends>) -> Result<Page> {
+fn reap(args: &args::Reap) -> verbs::reap::Request {
+    verbs::reap::Request {
+        names: args.workers.clone(),
+        all: args.all,
+        yes: args.yes,
+        risks: Risks { unlanded: args.include_unlanded, ignored: args.include_ignored },
+    }
+}
+
+fn status(
+    session: &Session<'_>,
+    watch: bool,
+    archived: bool,
+    json: bool,
+    lines: Option<Ends>,
+) -> Result<Page> {
     loop {
-        let status = verbs::status::run(session)?;
+        let status = verbs::status::run(session, archived)?;
         let page =
             lines.map_or_else(|| Page::status(&status, json), |ends| Page::status_lines(&status, ends));
         if !watch {

@@ -1,0 +1,159 @@
+//! What a working tree has beyond its commit: what no tree holds of it, and putting changes back into it.
+
+use crate::domain::Change;
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::Result;
+use crate::domain::is_dot_git;
+use crate::plumbing::disk;
+use crate::plumbing::objects::Objects;
+use crate::plumbing::repo::Repo;
+use crate::plumbing::worktree::Admin;
+use crate::plumbing::worktree::checkout_of;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// So many are named; the rest goes without saying.
+const NAMED: usize = 1000;
+
+impl Objects {
+    /// What stands in the working tree at `root` and has no place in `tree`: files, and folders (with a slash
+    /// at the end) that hold some and nothing of the tree. Sorted; at most 1000 are named.
+    pub fn unseen(&self, root: &Path, tree: Oid) -> Result<Vec<BString>> {
+        let paths: HashSet<BString> = self.entries(tree)?.into_iter().map(|(path, _)| path).collect();
+        let above = |p: &BString| p.find_iter("/").map(|end| p[..end].into()).collect::<Vec<BString>>();
+        let folders: HashSet<BString> = paths.iter().flat_map(above).collect();
+        let mut found = Vec::new();
+        let mut open = vec![BString::default()];
+        while let Some(folder) = open.pop() {
+            let here = root.join(std::ffi::OsStr::from_bytes(&folder));
+            let failed = |e| Failure::fault(format!("listing {}", here.display()), e);
+            for entry in fs::read_dir(&here).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let mut path = folder.clone();
+                path.extend_from_slice(entry.file_name().as_bytes());
+                let is_folder = entry.file_type().map_err(failed)?.is_dir();
+                if path == ".git" || (!is_folder && paths.contains(&path)) || found.len() >= NAMED {
+                    continue;
+                }
+                if is_folder && folders.contains(&path) {
+                    path.push(b'/');
+                    open.push(path);
+                } else if is_folder {
+                    if holds_a_file(&entry.path()).map_err(failed)? {
+                        path.push(b'/');
+                        found.push(path);
+                    }
+                } else {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+fn holds_a_file(folder: &Path) -> io::Result<bool> {
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                return Ok(true);
+            }
+            open.push(entry.path());
+        }
+    }
+    Ok(false)
+}
+
+impl Repo {
+    /// Makes `changes` in the files of the worktree, byte for byte, and leaves its index alone.
+    pub fn put_back(&self, admin: &Admin, changes: &[Change]) -> Result<()> {
+        let root = &admin.path;
+        let failed = |path: &Path, e: io::Error| disk::io(format!("writing {}", path.display()), e);
+        // What has to go makes room for what comes: a file where a folder was, and back.
+        for change in changes.iter().filter(|c| c.old.is_some()) {
+            let path = place(root, &change.path)?;
+            crate::fault::file().map_err(|e| failed(&path, e))?;
+            let gone = match change.old {
+                Some((Mode::Gitlink, _)) => fs::remove_dir(&path),
+                _ => fs::remove_file(&path),
+            };
+            match gone {
+                Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    return Err(failed(&path, e));
+                }
+                _ => {}
+            }
+            let mut folder = path.parent();
+            while let Some(empty) = folder.filter(|f| *f != root && fs::remove_dir(f).is_ok()) {
+                folder = empty.parent();
+            }
+        }
+        for change in changes {
+            let Some((mode, oid)) = change.new else { continue };
+            let path = place(root, &change.path)?;
+            crate::fault::file().map_err(|e| failed(&path, e))?;
+            let folder = if mode == Mode::Gitlink { Some(path.as_path()) } else { path.parent() };
+            folder.map_or(Ok(()), fs::create_dir_all).map_err(|e| failed(&path, e))?;
+            let wrote = match mode {
+                Mode::Gitlink => Ok(()),
+                Mode::Link => {
+                    let target = self.objects.blob(oid)?;
+                    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&target), &path)
+                }
+                Mode::File | Mode::Executable => {
+                    let bits = if mode == Mode::Executable { 0o777 } else { 0o666 };
+                    let file = fs::OpenOptions::new().write(true).create_new(true).mode(bits).open(&path);
+                    let bytes = self.objects.blob(oid)?;
+                    file.and_then(|mut file| file.write_all(&bytes))
+                }
+            };
+            wrote.map_err(|e| failed(&path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Folders beside the registered place of a worktree that say that they are it: it was moved by hand.
+    pub fn moved_to(&self, admin: &Admin) -> Option<PathBuf> {
+        let entries = fs::read_dir(admin.path.parent()?).ok()?.flatten().map(|e| e.path());
+        let mut mine = entries.filter(|path| *path != admin.path && self.is_worktree_of(path, admin));
+        mine.next()
+    }
+
+    /// Whether the folder `path` says that `admin` registers it.
+    pub fn is_worktree_of(&self, path: &Path, admin: &Admin) -> bool {
+        let text = fs::read(path.join(".git")).unwrap_or_default();
+        let Some(link) = text.strip_prefix(b"gitdir: ") else { return false };
+        let link = Path::new(std::ffi::OsStr::from_bytes(link.trim_end()));
+        matches!((path.join(link).canonicalize(), admin.dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    }
+
+    /// Whether registration and folder name each other, and the folder is no symbolic link.
+    pub fn is_registered(&self, admin: &Admin) -> bool {
+        let folder = fs::symlink_metadata(&admin.path).is_ok_and(|m| m.is_dir());
+        folder
+            && checkout_of(&admin.dir).as_deref() == Some(&admin.path)
+            && self.is_worktree_of(&admin.path, admin)
+    }
+}
+
+/// Where `path` of a tree is below `root`. The tree may be a hostile worker's.
+fn place(root: &Path, path: &BString) -> Result<PathBuf> {
+    let fine = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !is_dot_git(name.as_bstr());
+    if path.split_str("/").all(fine) {
+        return Ok(root.join(std::ffi::OsStr::from_bytes(path)));
+    }
+    Err(Failure::fault("writing a file of a snapshot", format!("{path} is no place in a working tree")))
+}
