@@ -299,6 +299,26 @@ fn a_head_that_nobody_looks_after() {
     assert_eq!(world.rev(&format!("refs/heads/rescue/{}", &work[..10])), work);
 }
 
+/// What landed as another commit is where it belongs.
+#[test]
+fn what_has_landed_is_not_lost() {
+    let world = World::new();
+    world.worker("w", "echo 1 >new; git add -A; git commit -qm first; echo 2 >new; git commit -qam second");
+    world.worker("x", "echo 1 >x; git add -A; git commit -qm x");
+    world.skein(&["land", "x"]).ok();
+    world.skein(&["land", "w"]).ok();
+    let id = world.ulid("w");
+    world.git(["worktree", "remove", "--force", "--force", world.worktree("w").to_str().unwrap()]);
+    world.git(["update-ref", "-d", &format!("refs/skein/worker/{id}")]);
+    world.git(["update-ref", "-d", &format!("refs/skein-local/head/{id}")]);
+    let lanes = world.lines(&["for-each-ref", "--format=%(refname)", "refs/skein/lane"]);
+    world.git(["update-ref", "-d", &lanes[0]]);
+    let unreachable = world.git(["fsck", "--unreachable", "--no-reflogs"]);
+    assert!(unreachable.contains("unreachable commit"), "{unreachable}");
+    let (level, said) = looked(&world, "lost-commits");
+    assert_eq!(level, "ok", "{said}");
+}
+
 /// What a worker amended away or put into the stash is kept by its snapshots or the stash.
 #[test]
 fn what_is_kept_otherwise_is_not_lost() {
@@ -328,9 +348,25 @@ fn refs_that_are_not_ours() {
     becomes(&world, "state", "problem", "state-corrupt", |w| {
         w.git(["update-ref", "-d", "refs/skein/format/1"]);
     });
+    assert!(!looked(&world, "worktrees").1.contains("has no record"), "nobody knows");
     let refs = world.git(["for-each-ref"]);
     let ran = world.skein(&["doctor", "--fix"]).code(1);
     assert!(ran.err.contains("not fixed: recovery: state-corrupt"), "{}", ran.err);
+    assert_eq!(world.git(["for-each-ref"]), refs);
+}
+
+/// A worker's record is gone: the rest is looked at all the same, and nobody is told to delete anything.
+#[test]
+fn an_object_of_ours_that_is_missing() {
+    let world = World::new();
+    world.worker("w", "echo 1 >new; git add -A; git commit -qm new");
+    let record = world.rev(&format!("refs/skein/worker/{}:record.json", world.ulid("w")));
+    let path = world.path(&format!(".git/objects/{}/{}", &record[..2], &record[2..]));
+    becomes(&world, "state", "problem", &record, |_| fs::remove_file(path).unwrap());
+    let ran = world.skein(&["doctor"]).code(1);
+    assert!(!ran.out.contains("worktree remove") && ran.out.contains("safe-directory"), "{}", ran.out);
+    let refs = world.git(["for-each-ref"]);
+    world.skein(&["doctor", "--fix"]).code(1);
     assert_eq!(world.git(["for-each-ref"]), refs);
 }
 

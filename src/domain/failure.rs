@@ -101,8 +101,14 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Refusal(r) => write!(f, "{}: {}", r.token.as_str(), r.says),
-            Failure::Fault(e) => write!(f, "{}: {}", e.doing, e.cause),
+            Failure::Fault(e) => write!(f, "{e}"),
         }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.doing, self.cause)
     }
 }
 

@@ -128,7 +128,7 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
 }
 
 /// What a base of uncommitted changes was made on, as far as it is here.
-fn committed(session: &Session<'_>, base: Oid) -> Result<Option<Oid>> {
+pub fn committed(session: &Session<'_>, base: Oid) -> Result<Option<Oid>> {
     let objects = &session.repo.objects;
     if objects.exists(base) { committed_base(objects, base) } else { Ok(None) }
 }

@@ -31,7 +31,8 @@ pub fn refspecs(check: &'static str, facts: &Facts) -> Vec<Finding> {
         let Some((_, to)) = spec.split_once(':') else { continue };
         let show = format!("git config --get-all 'remote.{remote}.fetch'");
         let next = format!(
-            "give it a place of its own: git config --replace-all 'remote.{remote}.fetch' '+refs/heads/*:refs/remotes/{remote}/*'"
+            "give it a place of its own: git config --replace-all 'remote.{remote}.fetch' \
+             '+refs/heads/*:refs/remotes/{remote}/*'"
         );
         let what = format!("a fetch from {remote} by {spec}");
         if ours(to) {
@@ -55,7 +56,8 @@ pub fn refspecs(check: &'static str, facts: &Facts) -> Vec<Finding> {
         found.push(
             Finding::warning(check, says).show(format!("git config --get-all 'remote.{remote}.{how}'")).next(
                 format!(
-                    "push branches only: git config --unset-all 'remote.{remote}.{how}', then name what you push"
+                    "push branches only: git config --unset-all 'remote.{remote}.{how}', \
+                     then name what you push"
                 ),
             ),
         );

@@ -33,7 +33,8 @@ pub struct LockFile {
     pub owner_lives: bool,
 }
 
-/// A commit that some worker made and that no ref keeps, and nothing else that is lost contains.
+/// A commit that some worker made, that no ref keeps and that has not landed. Nothing else that is lost
+/// contains it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Lost {
     pub oid: Oid,
@@ -51,6 +52,12 @@ pub struct Intent {
 
 const FIX: &str = "git skein doctor --fix";
 
+/// What only the state can tell, where it cannot be read.
+fn blind(check: &'static str, facts: &Facts) -> Option<Vec<Finding>> {
+    let says = "not looked for, since the state cannot be read";
+    facts.refused.is_some().then(|| vec![Finding::note(check, says)])
+}
+
 pub fn state(check: &'static str, facts: &Facts) -> Vec<Finding> {
     let refused = facts.refused.iter().map(|r| {
         Finding::problem(check, format!("{}: {}", r.token.as_str(), r.says))
@@ -58,12 +65,17 @@ pub fn state(check: &'static str, facts: &Facts) -> Vec<Finding> {
             .show(r.show.clone())
             .next(r.next.clone())
     });
+    let faults = facts.faults.iter().map(|fault| {
+        Finding::problem(check, fault.clone())
+            .show("git fsck")
+            .next("repair the repository, from a backup or another clone")
+    });
     let unreadable = facts.unreadable.iter().map(|why| {
         Finding::warning(check, format!("a record cannot be read: {why}"))
             .show(format!("git for-each-ref {}", facts.ours.namespaces.first().unwrap_or(&"")))
             .next("use the version of git-skein that wrote it")
     });
-    let found: Vec<Finding> = refused.chain(unreadable).collect();
+    let found: Vec<Finding> = refused.chain(faults).chain(unreadable).collect();
     if !found.is_empty() {
         return found;
     }
@@ -73,10 +85,10 @@ pub fn state(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn trunk(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if let Some(blind) = blind(check, facts) {
+        return blind;
+    }
     let Some(trunk) = &facts.trunk else {
-        if !facts.refused.is_empty() {
-            return vec![Finding::note(check, "not looked for, since the state cannot be read")];
-        }
         return vec![
             Finding::warning(check, "no branch is the trunk that work lands on")
                 .show("git branch --list")
@@ -106,6 +118,9 @@ pub fn trunk(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn worktrees(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if let Some(blind) = blind(check, facts) {
+        return blind;
+    }
     let mut found = Vec::new();
     for tree in &facts.worktrees {
         match (&tree.worker, tree.there) {
@@ -176,6 +191,9 @@ pub fn locks(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn intents(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if let Some(blind) = blind(check, facts) {
+        return blind;
+    }
     vec![match &facts.intent {
         None => Finding::ok(check, "no landing is open"),
         Some(i) if i.running => {
@@ -188,6 +206,9 @@ pub fn intents(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn workers(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if let Some(blind) = blind(check, facts) {
+        return blind;
+    }
     if facts.gone.is_empty() {
         return vec![Finding::ok(check, "every worker that is to run has its supervisor")];
     }
@@ -205,8 +226,11 @@ pub fn rescue(lost: &Lost) -> String {
 }
 
 pub fn lost(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if let Some(blind) = blind(check, facts) {
+        return blind;
+    }
     let Some(first) = facts.lost.first() else {
-        return vec![Finding::ok(check, "every commit of a worker is kept by a ref")];
+        return vec![Finding::ok(check, "every commit of a worker is kept by a ref, or has landed")];
     };
     vec![
         Finding::problem(check, "commits that workers made are kept by no ref: git will collect them")

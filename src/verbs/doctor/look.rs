@@ -4,7 +4,10 @@ use crate::domain::Failure;
 use crate::domain::Liveness;
 use crate::domain::Oid;
 use crate::domain::Outcome;
+use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::Verdict;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Intent;
 use crate::domain::doctor::LockFile;
@@ -14,6 +17,7 @@ use crate::domain::doctor::Settings;
 use crate::domain::doctor::Tree;
 use crate::plumbing::Worktree;
 use crate::state::HIDE;
+use crate::state::LIST_SHARED;
 use crate::state::SPACES;
 use crate::state::View;
 use crate::state::locked_for;
@@ -22,38 +26,41 @@ use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::custody;
 use crate::verbs::dispatch;
+use crate::verbs::landed::committed;
+use crate::verbs::proof;
+use crate::verbs::proof::Question;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
 use std::path::Path;
 
+/// A fault is found, too: it does not keep the rest from being looked at.
 pub fn facts(session: &Session<'_>) -> Result<Facts> {
-    let mut refused = Vec::new();
-    let view = match session.view() {
-        Ok(view) => view,
-        Err(Failure::Refusal(refusal)) => {
-            refused.push(*refusal);
-            View::default()
-        }
-        Err(fault) => return Err(fault),
-    };
-    // Without a view there is no list of branches to look for a trunk in.
-    let trunk = if refused.is_empty() { session.trunk(&view).ok() } else { None };
-    let worktrees = session.repo.worktrees()?;
-    let lost = lost(session, &view, &worktrees)?;
+    let (mut refused, mut faults) = (None, Vec::new());
+    let view = session.view().unwrap_or_else(|failure| {
+        refused = Some(match failure {
+            Failure::Refusal(refusal) => *refusal,
+            Failure::Fault(fault) => {
+                session.tell(format!("fault: {fault}"));
+                unreadable(&fault.to_string())
+            }
+        });
+        View::default()
+    });
+    let trunk = session.trunk(&view).ok();
+    let worktrees = or_fault(&mut faults, session.repo.worktrees());
     let mut facts = Facts {
-        ours: ours(session)?,
+        ours: or_fault(&mut faults, ours(session)),
         strangers: strangers(session, &worktrees),
-        locks: locks(session)?,
-        lost,
+        locks: or_fault(&mut faults, locks(session)),
+        lost: or_fault(&mut faults, lost(session, &view, &worktrees)),
         gone: gone(session, &view),
         unreadable: view.unreadable.iter().map(|(id, why)| format!("{id}: {why}")).collect(),
-        intent: intent(session, &view)?,
-        worktrees: worktrees
-            .iter()
-            .filter(|w| !w.bare)
-            .map(|w| tree(session, &view, w))
-            .collect::<Result<Vec<_>>>()?,
+        intent: or_fault(&mut faults, intent(session, &view)),
+        worktrees: or_fault(
+            &mut faults,
+            worktrees.iter().filter(|w| !w.bare).map(|w| tree(session, &view, w)).collect(),
+        ),
         ..setup(session)?
     };
     let root = trunk.as_ref().and_then(|t| view.branches.get(t));
@@ -65,8 +72,23 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
         facts.hooks_tracked = !hooks.is_empty() && !hooks.starts_with('/') && has(hooks);
     }
     facts.trunk = trunk.map(|t| t.short().to_owned());
-    facts.refused = refused;
+    faults.iter().for_each(|fault| session.tell(format!("fault: {fault}")));
+    (facts.refused, facts.faults) = (refused, faults);
     Ok(facts)
+}
+
+fn or_fault<T: Default>(faults: &mut Vec<String>, found: Result<T>) -> T {
+    found.unwrap_or_else(|failure| {
+        faults.push(failure.to_string());
+        T::default()
+    })
+}
+
+/// Objects that our refs need are damaged or gone.
+fn unreadable(why: &str) -> Refusal {
+    Refusal::new(Token::StateCorrupt, why)
+        .show(format!("git fsck && {LIST_SHARED}"))
+        .next("restore the objects from a backup or another clone; nothing is deleted meanwhile")
 }
 
 pub fn ours(session: &Session<'_>) -> Result<Ours> {
@@ -172,7 +194,7 @@ pub fn intent(session: &Session<'_>, view: &View) -> Result<Option<Intent>> {
     }))
 }
 
-/// Commits of workers that no ref keeps: what a removed worktree's `HEAD` was at, and the `HEAD` of one that
+/// Commits of workers that no ref keeps and the trunk does not have in another form: what a removed worktree's `HEAD` was at, and the `HEAD` of one that
 /// nobody looks after. A running worker's are its supervisor's business.
 pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Result<Vec<Lost>> {
     let (repo, objects) = (&session.repo, &session.repo.objects);
@@ -203,8 +225,19 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
             commits.push(Lost { oid, subject: commit.subject().to_str_lossy().into_owned() });
         }
     }
-    commits.retain(|lost| !below.contains(&lost.oid));
     commits.sort_by_key(|lost| lost.oid);
     commits.dedup_by_key(|lost| lost.oid);
+    let trunk = session.trunk(view).ok().and_then(|name| view.branches.get(&name).copied());
+    commits.retain(|lost| !below.contains(&lost.oid) && !trunk.is_some_and(|t| landed(session, lost.oid, t)));
     Ok(commits)
+}
+
+/// Whether the trunk provably has what `tip` brings.
+fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
+    let Ok(Ok(base)) = proof::base_of(&session.repo.objects, tip, trunk) else { return false };
+    let Ok(committed) = committed(session, base) else { return false };
+    let shallow = session.repo.is_shallow();
+    let question = Question { base, committed, tip, onto: trunk, shallow, receipts: Vec::new() };
+    let answer = proof::prove(&session.repo.objects, &question);
+    answer.is_ok_and(|a| matches!(a.verdict, Verdict::Landed { .. }))
 }
