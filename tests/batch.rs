@@ -1,7 +1,11 @@
 //! Many at once: landing all that is ready, branches of the person's among them.
 
 use crate::support::World;
+use crate::support::acts::until;
+use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs;
 
 /// A worker that commits what `script` does.
 fn works(world: &World, name: &str, script: &str) {
@@ -171,4 +175,189 @@ fn a_branch_that_conflicts_or_crosses_is_for_a_person() {
     let refused = world.skein(&["land", "topic", "--onto", "target"]).refused("conflict", 3);
     assert!(refused.err.contains("more than one merge base"), "{}", refused.err);
     assert_eq!((world.head(), world.rev("target")), (main, mine));
+}
+
+/// A file of tasks beside the repository. Each agent notes when it begins and ends; tasks called `bad` fail.
+fn tasks(world: &World, lines: &[Value]) -> String {
+    let file = world.root().join("tasks.jsonl");
+    fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+const AGENT: &str = "read task; echo \"+ $task\" >> ../../log; case $task in bad*) exit 3;; esac; \
+                     while [ -e ../../hold ]; do sleep 0.05; done; \
+                     echo \"$task\" > \"$task.txt\"; git add -A; git commit -qm \"$task\"; echo \"- $task\" >> ../../log";
+
+fn from<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["dispatch", "--from", file][..], more, &["--", "sh", "-c", AGENT]].concat()
+}
+
+fn log(world: &World) -> Vec<String> {
+    let text = fs::read_to_string(world.root().join("log")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn states(ran: &crate::support::Ran) -> Vec<(String, String)> {
+    let all = ran.json()["result"]["tasks"].as_array().unwrap().clone();
+    let word = |t: &Value| match t["state"].as_str().unwrap() {
+        "started" => t["outcome"].as_str().unwrap().to_owned(),
+        other => other.to_owned(),
+    };
+    all.iter().map(|t| (t["name"].as_str().unwrap().to_owned(), word(t))).collect()
+}
+
+fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+#[test]
+fn tasks_run_so_many_at_a_time_and_after_one_another() {
+    let world = World::new();
+    let file = tasks(
+        &world,
+        &[
+            json!({ "task": "last", "name": "last", "after": ["one", "two"] }),
+            json!({ "task": "one", "name": "one", "paths": ["*.txt"], "checks": ["true"], "timeout": "5m" }),
+            json!({ "task": "two", "name": "two" }),
+            json!({ "task": "three" }),
+            json!({ "task": "three" }),
+            json!({ "task": "own", "name": "own", "argv": ["sh", "-c", "exit 0"] }),
+        ],
+    );
+    let ran = world.skein(&from(&file, &["-j", "2", "--wait", "--json"])).ok();
+    let all = ["last", "one", "two", "three", "three-2", "own"];
+    assert_eq!(states(&ran), pairs(&all.map(|name| (name, "ready"))));
+    let log = log(&world);
+    let (mut now, mut most) = (0, 0);
+    for line in &log {
+        now += if line.starts_with('+') { 1 } else { -1 };
+        most = most.max(now);
+    }
+    assert_eq!((now, most <= 2, log.len()), (0, true, 10), "{log:?}");
+    let at = |line: &str| log.iter().position(|l| l == line).unwrap();
+    assert!(at("+ last") > at("- one") && at("+ last") > at("- two"), "{log:?}");
+    let card = world.skein(&["show", "one", "--json"]).ok().json();
+    assert_eq!((&card["result"]["paths"], &card["result"]["checks"]), (&json!(["*.txt"]), &json!(["true"])));
+    // Given again, nothing is started.
+    let again = world.skein(&from(&file, &["--wait", "--json"])).ok();
+    assert_eq!(states(&again), states(&ran));
+    assert_eq!(world.git(["for-each-ref", "refs/skein/worker"]).lines().count(), 6);
+    // The last two did the same: what is there already is no failure.
+    world.skein(&["land", "--all"]).ok();
+    assert!(["last", "one", "two", "three"].iter().all(|n| world.path(&format!("{n}.txt")).exists()));
+}
+
+#[test]
+fn what_comes_after_a_failure_is_skipped() {
+    let world = World::new();
+    let file = tasks(
+        &world,
+        &[
+            json!({ "task": "bad", "name": "bad" }),
+            json!({ "task": "next", "name": "next", "after": ["bad"] }),
+            json!({ "task": "far", "name": "far", "after": ["next", "fine"] }),
+            json!({ "task": "fine", "name": "fine" }),
+        ],
+    );
+    let ran = world.skein(&from(&file, &["--wait", "--json"])).code(1);
+    let want = [("bad", "failed"), ("next", "skipped"), ("far", "skipped"), ("fine", "ready")];
+    assert_eq!(states(&ran), pairs(&want));
+    assert!(ran.err.contains("next: skipped, bad is failed"), "{}", ran.err);
+    let text = world.skein(&from(&file, &["--wait"])).code(1).out;
+    assert!(text.contains("far skipped: next is skipped"), "{text}");
+    // Without --wait it ends when there is nothing left to start.
+    let file = tasks(&world, &[json!({ "task": "slow", "name": "slow" })]);
+    fs::write(world.root().join("hold"), "").unwrap();
+    let ran = world.skein(&from(&file, &["--json"])).ok();
+    assert_eq!(states(&ran), pairs(&[("slow", "active")]));
+    fs::remove_file(world.root().join("hold")).unwrap();
+    world.skein(&["wait"]).ok();
+}
+
+#[test]
+fn a_killed_scheduler_goes_on_where_it_was() {
+    let world = World::new();
+    let names = ["one", "two", "three", "four"];
+    let file = tasks(&world, &names.map(|n| json!({ "task": n, "name": n })));
+    fs::write(world.root().join("hold"), "").unwrap();
+    let args = from(&file, &["-j", "2", "--wait", "--json"]);
+    let mut scheduler = world.command(&args);
+    let mut scheduler =
+        scheduler.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    until("two agents run", || log(&world).len() == 2);
+    scheduler.kill().unwrap();
+    scheduler.wait().unwrap();
+    // Struck again while it dispatches the third.
+    fs::remove_file(world.root().join("hold")).unwrap();
+    let struck =
+        world.command(&args).env("SKEIN_FAULT", "dispatch: worktree registered:1:kill").output().unwrap();
+    assert_eq!(struck.status.code(), None);
+    let ran = world.skein(&args).ok();
+    assert_eq!(states(&ran), pairs(&names.map(|n| (n, "ready"))));
+    let begun: Vec<String> = log(&world).into_iter().filter(|l| l.starts_with('+')).collect();
+    assert_eq!(begun.len(), 4, "each was started once: {begun:?}");
+    assert_eq!(begun.into_iter().collect::<BTreeSet<_>>().len(), 4);
+    world.check();
+}
+
+#[test]
+fn a_task_starts_from_where_its_branch_is_then() {
+    let world = World::new();
+    let base = world.head();
+    // The first was done before, and has landed since.
+    world.skein(&from(&tasks(&world, &[json!({ "task": "one", "name": "one" })]), &["--wait"])).ok();
+    world.skein(&["land", "one"]).ok();
+    let landed = world.head();
+    let lines = [
+        json!({ "task": "one", "name": "one" }),
+        json!({ "task": "two", "name": "two", "after": ["one"] }),
+        json!({ "task": "old", "name": "old", "after": ["one"], "base": base }),
+    ];
+    let file = tasks(&world, &lines);
+    let ran = world.skein(&from(&file, &["--wait", "--json"])).ok().json();
+    let bases: Vec<&str> =
+        ran["result"]["tasks"].as_array().unwrap().iter().map(|t| t["base"].as_str().unwrap()).collect();
+    assert_eq!(bases, [base.as_str(), &landed, &base]);
+}
+
+#[test]
+fn a_bad_file_starts_nothing() {
+    let world = World::new();
+    world.worker("taken", "true");
+    let refs = world.git(["for-each-ref"]);
+    for (text, says) in [
+        ("{\"task\":\"t\"}\n{\"task\":\"t\",\"tsak\":1}\n", "line 2: unknown field `tsak`"),
+        ("nonsense\n", "line 1: expected"),
+        (
+            "{\"task\":\"t\"}\n{\"task\":\"t\",\"base\":\"nowhere\"}\n",
+            "line 2: \"nowhere\" names nothing here",
+        ),
+        ("{\"task\":\"t\",\"onto\":\"nowhere\"}\n", "line 1: there is no local branch nowhere"),
+        ("{\"task\":\"t\",\"argv\":[\"no-such-program\"]}\n", "line 1: there is no program"),
+        ("{\"task\":\"t\",\"done_pattern\":\"(\"}\n", "line 1: --done-pattern"),
+        ("{\"task\":\"t\",\"name\":\"taken\"}\n", "line 1: name: taken is a worker with another task"),
+        ("{\"task\":\"t\",\"name\":\"a\",\"after\":[\"a\"]}\n", "line 1: after: it waits for itself"),
+    ] {
+        let file = world.root().join("tasks.jsonl");
+        fs::write(&file, text).unwrap();
+        let ran =
+            world.skein(&["dispatch", "--from", file.to_str().unwrap(), "--wait"]).refused("bad-tasks", 1);
+        assert!(ran.err.contains(says), "{says}: {}", ran.err);
+        assert_eq!(world.git(["for-each-ref"]), refs);
+    }
+    world.skein(&["dispatch", "--from", "/nowhere", "--wait"]).refused("no-task", 1);
+    for usage in [
+        &["dispatch", "--from", "x", "task"][..],
+        &["dispatch", "-j", "2", "t"],
+        &["dispatch", "--from", "x", "-j", "0"],
+    ] {
+        assert_eq!(world.skein(usage).code, 129, "{usage:?}");
+    }
+    // From standard input.
+    let mut command = world.command(&["dispatch", "--from", "-", "--wait", "--json"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{\"task\":\"run: true\",\"name\":\"in\"}")
+        .unwrap();
+    assert_eq!(states(&crate::support::ran(child.wait_with_output().unwrap())), pairs(&[("in", "ready")]));
 }

@@ -13,6 +13,7 @@ mod order;
 mod path;
 mod reap;
 mod refusals;
+mod tasks;
 mod worker;
 
 pub use change::Change;
@@ -57,6 +58,10 @@ pub use reap::fate;
 pub use refusals::Explained;
 pub use refusals::REFUSALS;
 pub use refusals::explained;
+pub use tasks::Task;
+pub use tasks::bad as bad_tasks;
+pub use tasks::span;
+pub use tasks::tasks;
 pub use worker::End;
 pub use worker::Flag;
 pub use worker::Liveness;

@@ -18,6 +18,7 @@ use crate::plumbing::Worktree;
 use crate::state::Draft;
 use crate::state::Limits;
 use crate::state::VERSION;
+use crate::state::View;
 use crate::state::WorkerRecord;
 use crate::state::birth;
 use crate::state::head_ref;
@@ -128,6 +129,17 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         worktree: admin.path,
         jail: "none",
     })
+}
+
+/// Refuses what can be known to be wrong with a request now. Nothing is written.
+pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result<()> {
+    check(session, request)?;
+    let onto = match &request.onto {
+        Some(name) => RefName::branch(name)?,
+        None => session.trunk(view)?,
+    };
+    let target = session.branch_tip(view, &onto)?;
+    base(session, request, &onto, target).map(drop)
 }
 
 /// What can be refused before anything is written.

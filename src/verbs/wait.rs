@@ -84,7 +84,12 @@ pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Du
 }
 
 /// Sleeps until one of the supervisors may have ended; looking at a lock is cheap, at refs is not.
-fn rest(session: &Session<'_>, view: &View, ids: &[crate::domain::WorkerId], left: Option<Duration>) {
+pub(super) fn rest(
+    session: &Session<'_>,
+    view: &View,
+    ids: &[crate::domain::WorkerId],
+    left: Option<Duration>,
+) {
     let live = |id: &crate::domain::WorkerId| {
         view.worker(&id.to_string()).is_ok_and(|w| w.record.outcome == Outcome::Active)
             && crate::host::is_held(&session.local.alive(*id)).unwrap_or(false)

@@ -1,6 +1,7 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
 use crate::surfaces::present::Ends;
+use crate::domain::span;
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
@@ -59,7 +60,7 @@ pub enum Verb {
     /// Prepare this repository. Verbs that write do it by themselves.
     Init,
     /// Give a task to a new worker in its own worktree.
-    Dispatch(Dispatch),
+    Dispatch(Box<Dispatch>),
     /// List the workers.
     Status {
         /// Look again every second until interrupted.
@@ -81,7 +82,7 @@ pub enum Verb {
         #[arg(long)]
         any: bool,
         /// Give up after this time, such as 30s, 5m or 2h (exit code 75).
-        #[arg(long, value_name = "TIME", value_parser = time)]
+        #[arg(long, value_name = "TIME", value_parser = span)]
         timeout: Option<Duration>,
     },
     /// End a worker's processes. Everything it did is kept.
@@ -242,10 +243,10 @@ pub struct Dispatch {
     #[arg(long = "check", value_name = "CMD")]
     pub checks: Vec<String>,
     /// End the run after this time, such as 30s, 5m or 2h.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = span)]
     pub timeout: Option<Duration>,
     /// End the run after this time without output or a changed file.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = span)]
     pub silence: Option<Duration>,
     /// End the run when a line of output matches: the agent is done.
     #[arg(long, value_name = "RE")]
@@ -253,6 +254,17 @@ pub struct Dispatch {
     /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
+    /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
+    /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
+    /// names of tasks that must be ready first. A task starts from the tip that its branch has then. Cut short,
+    /// the same command goes on where it was.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "task", "file", "base", "with_dirty", "name", "paths", "onto", "checks", "timeout", "silence", "done_pattern",
+    ])]
+    pub from: Option<PathBuf>,
+    /// With --from: at most N workers at a time; else as many as there are processors.
+    #[arg(short = 'j', long, value_name = "N", requires = "from", conflicts_with_all = ["task", "file"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
     /// The agent: any command. `{brief}`, `{brief-file}` and `{worktree}` are filled in. If neither of the
     /// first two is there, the task goes to its standard input. Without a command the built-in agent runs
     /// the lines of the task that begin with `run: `.
@@ -387,14 +399,4 @@ pub enum Candidate {
         #[command(flatten)]
         target: Target,
     },
-}
-
-/// `30s`, `5m`, `2h`, `1h 30m`; a bare number is seconds.
-fn time(text: &str) -> Result<Duration, String> {
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Ok(Duration::from_secs(seconds));
-    }
-    let parsed: jiff::SignedDuration =
-        text.parse().map_err(|_| "give a time such as 30s, 5m or 2h".to_owned())?;
-    Duration::try_from(parsed).map_err(|_| "a time cannot be negative".to_owned())
 }

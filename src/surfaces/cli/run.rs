@@ -246,6 +246,11 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
 }
 
 fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
+    if let Some(file) = &args.from {
+        let text = read(file, cwd)?;
+        let at_once = args.jobs.map_or_else(verbs::batch::processors, |jobs| jobs as usize);
+        return Ok(Page::batch(&verbs::batch::run(session, &text, &args.argv, at_once, args.wait)?, json));
+    }
     let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
     let request = verbs::dispatch::Request {
         task: task(args, cwd)?,
@@ -275,7 +280,13 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
 
 /// A file is looked for where the command runs, `-C` included.
 fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
-    let Some(file) = &args.file else { return Ok(args.task.clone().unwrap_or_default()) };
+    match &args.file {
+        Some(file) => read(file, cwd),
+        None => Ok(args.task.clone().unwrap_or_default()),
+    }
+}
+
+fn read(file: &Path, cwd: &Path) -> Result<String> {
     let read = if file.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
@@ -283,7 +294,7 @@ fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
         std::fs::read_to_string(cwd.join(file))
     };
     read.map_err(|e| {
-        Refusal::new(Token::NoTask, format!("the task cannot be read from {}: {e}", file.display()))
+        Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
             .show(format!("file '{}'", file.display()))
             .next("give a text file, or the task as an argument")
             .into()

@@ -1,6 +1,8 @@
 //! `land --all`: the plan, then each landing.
 
 use crate::domain::Exit;
+use crate::domain::Failure;
+use crate::domain::Token;
 use crate::surfaces::present::Page;
 use crate::surfaces::present::envelope;
 use crate::surfaces::present::error;
@@ -27,7 +29,11 @@ impl Page {
             values.push(match result {
                 Ok(done) => serde_json::json!({ "name": name, "result": done }),
                 Err(failure) => {
-                    code = if failure.exit().code() > code.code() { failure.exit() } else { code };
+                    // What one before it brought already is no failure of this one.
+                    let empty = matches!(failure, Failure::Refusal(r) if r.token == Token::Empty);
+                    if !empty && failure.exit().code() > code.code() {
+                        code = failure.exit();
+                    }
                     serde_json::json!({ "name": name, "error": error(failure) })
                 }
             });

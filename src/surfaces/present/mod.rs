@@ -3,6 +3,7 @@
 mod completions;
 mod doctor;
 mod fsck;
+mod batch;
 mod funnel;
 mod land_all;
 mod manual;
