@@ -71,6 +71,8 @@ fn the_worker_sees_it_and_only_its_own_work_lands() {
     // What the person had is still there, uncommitted.
     assert_eq!((world.read("b.txt").as_str(), world.read("new.txt").as_str()), ("mine\n", "new\n"));
     assert_eq!(world.git(["diff", "--cached", "--name-only"]), "gone.txt\nstaged.txt");
+    world.commit("mine");
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
     world.check();
 }
 
@@ -352,4 +354,56 @@ fn submodules_are_left_empty_and_untouched() {
     assert_eq!(world.field("fix", "outcome"), "ready", "{}", world.skein(&["show", "fix", "--log"]).out);
     world.skein(&["land", "fix"]).ok();
     assert_eq!(world.git(["diff", "--name-only", "main^", "main"]), "w");
+}
+
+/// A step that only touches what the trunk never had is left out; the others land one by one.
+#[test]
+fn steps_on_uncommitted_files_alone_do_not_land() {
+    let world = busy();
+    let script = "git rm -q new.txt && git commit -qm removed && echo 1 > one && git add one && git commit -qm one && \
+                  git mv new/deep.txt new/moved.txt && git commit -qm moved && echo 2 > two && git add two && git commit -qm two";
+    dispatch(&world, "fix", script);
+    assert_eq!(landed(&world, "fix"), (1, "not-landed".into()));
+    let base = world.head();
+    let done = world.skein(&["land", "fix", "--json"]);
+    // A renamed file of the person's is gone from where they left it, so that is for them to say.
+    let refused = done.refused("conflict", 3);
+    assert!(refused.err.contains("uncommitted changes of yours"), "{}", refused.err);
+    let world = busy();
+    dispatch(
+        &world,
+        "fix",
+        &script.replace("git mv new/deep.txt new/moved.txt && git commit -qm moved && ", ""),
+    );
+    world.skein(&["land", "fix"]).ok();
+    assert_eq!(world.lines(&["log", "--reverse", "--format=%s", &format!("{base}..main")]), ["one", "two"]);
+    assert_eq!(landed(&world, "fix"), (0, "landed".into()));
+    assert_eq!(world.read("new.txt"), "new\n");
+}
+
+/// Large files under a filter: the worker sees the content, what lands is what the filter stored.
+#[test]
+fn filtered_files_come_home_as_they_are_stored() {
+    let world = World::new();
+    // As LFS does it: the store keeps a pointer, the content lies beside it.
+    let store = world.root().join("store");
+    fs::create_dir(&store).unwrap();
+    let store = store.display();
+    let clean = format!(
+        "sh -c 'cat > {store}/tmp && id=$(git hash-object --no-filters {store}/tmp) && mv {store}/tmp {store}/$id && echo pointer $id'"
+    );
+    let smudge = format!("sh -c 'read word id && cat {store}/$id'");
+    world.git(["config", "filter.big.clean", &clean]);
+    world.git(["config", "filter.big.smudge", &smudge]);
+    world.git(["config", "filter.big.required", "true"]);
+    world.write(".gitattributes", "*.big filter=big -text\n");
+    world.write("old.big", "old content\n");
+    world.commit("big");
+    world.worker("fix", "grep -q 'old content' old.big && echo 'new content' > new.big && git add new.big && git commit -qm new");
+    assert_eq!(world.field("fix", "outcome"), "ready");
+    let landed = world.skein(&["land", "fix", "--json"]).ok().json();
+    assert_eq!(landed["result"]["paths"], 1);
+    assert!(world.git(["show", "main:new.big"]).starts_with("pointer "));
+    assert_eq!(world.read("new.big"), "new content\n");
+    assert_eq!(world.git(["status", "--porcelain"]), "");
 }
