@@ -148,6 +148,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 show: "`git for-each-ref 'refs/skein/worker/<prefix>*'`",
                 next: "Give more letters, or the whole id",
             },
+            Explained {
+                token: Token::Archived,
+                means: "The worker is closed: only an archive has it",
+                show: "`git for-each-ref refs/skein/archive`",
+                next: "Open it again with `git skein restore <worker>`",
+            },
         ],
     ),
     (
@@ -158,6 +164,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 means: "There is no task text",
                 show: "`git show refs/skein/worker/<id>:brief.md` shows another worker's",
                 next: "Give the task as an argument or with `-F`",
+            },
+            Explained {
+                token: Token::BadTasks,
+                means: "A line of the file given with `--from` cannot be read, or cannot be carried out: an unknown key, a bad value, a name twice, an `after` that names no task or leads in a circle",
+                show: "`git skein help dispatch` (git takes no part in it)",
+                next: "Correct the lines that are named; nothing was started",
             },
             Explained {
                 token: Token::AgentNotFound,

@@ -62,9 +62,13 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// Puts `bytes` at `path` in one step. The permissions of a file there are kept, a symlink there is
 /// replaced, not followed. After a failure `path` holds the old bytes or the new, never a mixture.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let dir = parent(path);
-    write_beside(path, dir, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
-    sync_dir(dir)
+    replace_by_way_of(parent(path), path, bytes)
+}
+
+/// The same, but what a kill leaves is in the folder `way`, on the same file system.
+pub fn replace_by_way_of(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    write_beside(path, way, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
+    sync_dir(parent(path))
 }
 
 /// The same for what only this machine needs, and only until its power goes: private, and nobody waits for

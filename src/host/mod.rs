@@ -34,6 +34,7 @@ pub use file::read_optional;
 pub use file::remove_tree;
 pub use file::rename;
 pub use file::replace;
+pub use file::replace_by_way_of;
 pub use file::resolved;
 pub use holders::holders;
 pub use launch::become_supervisor;

@@ -114,7 +114,7 @@ impl<'s> Session<'s> {
     pub fn settle(&self) -> Result<()> {
         if let Some(here) = crate::host::identity(&self.repo.dirs.common) {
             crate::host::make_dir(&self.local.run())?;
-            crate::host::replace(&self.local.home(), here.as_bytes())?;
+            crate::host::replace_by_way_of(&self.local.run(), &self.local.home(), here.as_bytes())?;
         }
         Ok(())
     }

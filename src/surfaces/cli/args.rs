@@ -1,7 +1,7 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
-use crate::surfaces::present::Ends;
 use crate::domain::span;
+use crate::surfaces::present::Ends;
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;

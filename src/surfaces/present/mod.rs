@@ -1,9 +1,9 @@
 //! The only renderer: outcomes, refusals and faults become text or JSON, and an exit code.
 
+mod batch;
 mod completions;
 mod doctor;
 mod fsck;
-mod batch;
 mod funnel;
 mod land_all;
 mod manual;
