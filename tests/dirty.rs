@@ -407,3 +407,44 @@ fn filtered_files_come_home_as_they_are_stored() {
     assert_eq!(world.read("new.big"), "new content\n");
     assert_eq!(world.git(["status", "--porcelain"]), "");
 }
+
+/// What git would commit is what goes in, whatever stands where.
+#[test]
+fn the_base_has_the_tree_that_git_would_commit() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.git(["init", "--quiet", "../lib"]);
+    let lib = world.root().join("lib");
+    let inside = |args: &[&str]| {
+        let lib = lib.to_str().unwrap();
+        world.git([&["-C", lib, "-c", "user.name=L", "-c", "user.email=l@x"], args].concat())
+    };
+    inside(&["commit", "--quiet", "--allow-empty", "-m", "lib"]);
+    world.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib"]);
+    for path in ["file", "folder/one", "folder/two", "script", "link", "renamed", "staged", "both"] {
+        world.write(path, &format!("{path}\n"));
+    }
+    world.commit("all kinds");
+    fs::remove_file(world.path("file")).unwrap();
+    world.write("file/inside", "a folder now\n");
+    fs::remove_dir_all(world.path("folder")).unwrap();
+    world.write("folder", "a file now\n");
+    fs::set_permissions(world.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_file(world.path("link")).unwrap();
+    std::os::unix::fs::symlink("a.txt", world.path("link")).unwrap();
+    world.git(["mv", "renamed", "moved"]);
+    world.write("staged", "staged\n");
+    world.git(["add", "staged"]);
+    world.write("both", "staged\n");
+    world.git(["add", "both"]);
+    world.write("both", "and changed again\n");
+    world.write("intended", "intended\n");
+    world.git(["add", "--intent-to-add", "intended"]);
+    world.write("odd \u{e9}\n\"name", "odd\n");
+    world.write("lib/new", "inside the submodule\n");
+    let (before, index) = (world.picture(&[]), fs::read(world.path(".git/index")).unwrap());
+    let base = dispatch(&world, "fix", "true")["base"].as_str().unwrap().to_owned();
+    assert_eq!((world.picture(&[]), fs::read(world.path(".git/index")).unwrap()), (before, index));
+    world.git(["add", "--all"]);
+    assert_eq!(world.rev(&format!("{base}^{{tree}}")), world.git(["write-tree"]));
+}

@@ -29,7 +29,9 @@ impl Repo {
             in_worktree(admin, &args).env("GIT_INDEX_FILE", copy)
         };
         let list = terminated(paths);
-        self.git.expect(&on_copy(&["update-index", "-z", "--add", "--remove", "--stdin"]).stdin(&list))?;
+        self.git.expect(
+            &on_copy(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"]).stdin(&list),
+        )?;
         let written = self.git.expect(&on_copy(&["write-tree"]))?;
         written.text().parse()
     }
