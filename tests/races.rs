@@ -2,6 +2,7 @@
 
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::until;
 use crate::support::ran;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -218,6 +219,37 @@ fn sixteen_dispatches_at_once_all_stand() {
         }
         assert_eq!(world.lines(&["worktree", "list"]).len(), round * 16 + 1);
     }
+    world.check();
+}
+
+/// Landings come one after another as they were asked for; one that is killed while it waits is passed over.
+#[test]
+fn landings_are_served_in_the_order_of_asking() {
+    let world = World::new();
+    let base = world.head();
+    let names = fork(&world, 5);
+    let run = world.path(".git/skein/run");
+    let lock = std::fs::File::options().write(true).open(run.join("land.lock"));
+    let lock = lock.or_else(|_| std::fs::File::create(run.join("land.lock"))).unwrap();
+    lock.lock().unwrap();
+    let waiting = || std::fs::read_dir(run.join("land.queue")).into_iter().flatten().count();
+    let mut children = Vec::new();
+    for name in names.iter().rev() {
+        let mut land = world.command(&["land", name, "--json"]);
+        children.push(land.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        until("it waits", || waiting() == children.len());
+    }
+    let mut killed = children.remove(2);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(waiting(), 5, "the ticket of the dead one is still there");
+    drop(lock);
+    let acks: Vec<Ack> = children.into_iter().map(|c| ack(ran(c.wait_with_output().unwrap()))).collect();
+    assert_line(&world, &base, "main", &acks);
+    let landed = world.lines(&["log", "--format=%s", "--reverse", &format!("{base}..main")]);
+    assert_eq!(landed, ["w04", "w03", "w01", "w00"]);
+    assert_eq!(waiting(), 0);
+    world.skein(&["land", "w02"]).ok();
     world.check();
 }
 
