@@ -354,3 +354,26 @@ fn land_all() {
     let plans = &sweep::PLANS[..4];
     sweep::run(&Scene { after, plans, ..Scene::new("land --all", world, &["land", "--all"]) });
 }
+
+/// The scheduler is struck, and the same command goes on: each task is started once, in its order.
+#[test]
+fn dispatch_from_a_file() {
+    let world = still();
+    let task = |name: &str, after: &str| {
+        let text = format!("run: echo x >> {name} && git add {name} && git commit -qm {name}");
+        format!(
+            "{}\n",
+            serde_json::json!({ "task": text, "name": name, "after": after.split_terminator(' ').collect::<Vec<_>>() })
+        )
+    };
+    fs::write(world.root().join("tasks.jsonl"), task("fix", "") + &task("more", "fix")).unwrap();
+    let after: Act = |world| {
+        for name in ["fix", "more"] {
+            let head = world.field(name, "head");
+            assert_eq!(world.git(["show", &format!("{}:{name}", head.as_str().unwrap())]), "x");
+        }
+    };
+    let args = ["dispatch", "--from", "../tasks.jsonl", "--wait", "-j", "2"];
+    let plans = &sweep::PLANS[..1];
+    sweep::run(&Scene { state: with_person, after, plans, ..Scene::new("dispatch --from", world, &args) });
+}
