@@ -62,11 +62,18 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// Puts `bytes` at `path` in one step. The permissions of a file there are kept, a symlink there is
 /// replaced, not followed. After a failure `path` holds the old bytes or the new, never a mixture.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace_by_way_of(parent(path), path, bytes)
+    let dir = parent(path);
+    write_beside(path, dir, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
+    sync_dir(dir)
 }
 
-/// The same, but what a kill leaves is in the folder `way`, on the same file system.
+/// The same by way of a folder in which nobody else replaces anything now: what killed ones left there goes.
 pub fn replace_by_way_of(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    for left in fs::read_dir(way).into_iter().flatten().flatten() {
+        if left.file_name().as_encoded_bytes().starts_with(BESIDE.as_bytes()) {
+            fs::remove_file(left.path()).map_err(|e| failure("removing", &left.path(), e))?;
+        }
+    }
     write_beside(path, way, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
     sync_dir(parent(path))
 }
@@ -77,6 +84,9 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     write_beside(path, parent(path), bytes, 0o600, |_| Ok(())).map_err(|e| failure("writing", path, e))
 }
 
+/// What the names of half-written files begin with.
+const BESIDE: &str = ".skein-";
+
 fn write_beside(
     path: &Path,
     dir: &Path,
@@ -86,7 +96,7 @@ fn write_beside(
 ) -> io::Result<()> {
     fault::file()?;
     let mut temp = tempfile::Builder::new()
-        .prefix(".skein-")
+        .prefix(BESIDE)
         .suffix(".tmp")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(dir)?;

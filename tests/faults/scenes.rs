@@ -166,6 +166,7 @@ fn doctor_mends() {
     for name in ["refs/skein/worker", "refs/skein-local/head"] {
         world.git(["update-ref", "-d", &format!("{name}/{id}")]);
     }
+    std::fs::remove_dir_all(world.path(&format!(".git/skein/run/{id}"))).unwrap();
     world.write(".git/index.lock", &format!("git-skein landing {id}\n"));
     sweep::run(&Scene::new("doctor --fix", world, &["doctor", "--fix"]));
 }
