@@ -21,13 +21,14 @@ use std::time::Instant;
 fn main() {
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 6] = [
+    let parts: [(&str, fn()); 7] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
         ("dispatch", dispatch),
         ("at-once", at_once),
         ("landing-at-once", landing_at_once),
+        ("fold", fold),
     ];
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     for (name, part) in parts {
@@ -307,4 +308,61 @@ fn landing_at_once() {
     );
     assert_eq!((lost, phantom), (0, 0));
     assert!(middle <= limit, "half of the landings waited longer than {limit} ms");
+}
+
+/// Closes 1000 workers, and looks one of them up by its handle and by its id.
+fn fold() {
+    for (what, snapshots) in [("1,000 workers that did nothing", false), ("the same with snapshots", true)] {
+        let place = Place::new(100);
+        place.skein(&["init"]);
+        import(&place.repo(), &workers(&place, 1000, snapshots));
+        let args = ["reap", "--all", "--yes", "--include-unlanded"];
+        let millis = place.millis(&binary(), &args);
+        println!("| `reap` of {what} | {millis:.1} ms | | | 2000 ms |");
+        assert_eq!(place.git(&["for-each-ref", "refs/skein/worker"]), "");
+        assert!(millis <= 2000.0, "folding took {millis} ms");
+        let ulid = ulid(500);
+        for name in ["w500", &ulid] {
+            let pair =
+                |_| (place.millis(&binary(), &["show", name]), place.millis(&binary(), &["--version"]));
+            let pairs: Vec<(f64, f64)> = (0..20).map(pair).collect();
+            let found = median(pairs.iter().map(|(show, start)| show - start).collect());
+            println!("| `show` of one of them beyond the start, as {name} | {found:.1} ms | | | 20 ms |");
+            assert!(found <= 20.0, "finding one took {found} ms");
+        }
+    }
+}
+
+fn ulid(n: usize) -> String {
+    format!("01kdvxqg00{n:016}")
+}
+
+/// Refs of workers that have ended, for `git fast-import`.
+fn workers(place: &Place, count: usize, snapshots: bool) -> String {
+    let (base, clone) = (place.git(&["rev-parse", "main"]), place.git(&["config", "skein.clone"]));
+    let mut text = String::new();
+    let commit = |name: &str, message: &str, from: &str, path: &str, body: &str| {
+        let who = "git-skein <skein@git-skein.invalid> 1767225600 +0000";
+        let head =
+            format!("commit {name}\ncommitter {who}\ndata {}\n{message}\nfrom {from}\n", message.len());
+        format!("{head}M 100644 inline {path}\ndata {}\n{body}\n", body.len())
+    };
+    for n in 0..count {
+        let id = ulid(n);
+        let record = serde_json::json!({
+            "v": 1, "worker": id, "clone": clone, "handle": format!("w{n}"), "task": "t", "outcome": "ready",
+            "reason": null, "base": base, "base_name": "main", "onto": "refs/heads/main", "paths": [],
+            "checks": [], "agent": [], "limits": { "timeout": null, "silence": null, "done_pattern": null },
+            "created": 1_767_225_600, "ended": 1_767_225_600, "exit": 0, "tip": base, "snapshot": null,
+            "flags": [], "outside": [], "deltas": 0,
+        });
+        text +=
+            &commit(&format!("refs/skein/worker/{id}"), "ready", &base, "record.json", &record.to_string());
+        if snapshots {
+            let name = format!("refs/skein-local/wip/{id}");
+            text += &commit(&name, &format!("snapshot of {id}"), &base, "left.txt", &id);
+        }
+        text += &format!("reset refs/skein-local/head/{id}\nfrom {base}\n\n");
+    }
+    text
 }

@@ -37,6 +37,8 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("candidate", "/landing", &["Intent and landing"]),
     ("candidate", "/landing/delta", &["The delta of a landing"]),
     ("note-landed", "", &["Notes"]),
+    ("archive", "", &["Archives"]),
+    ("archive", "/workers", &["An archived worker"]),
 ];
 
 /// A repository in which every command has a second and a seed of its own.
@@ -134,6 +136,9 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     let mut lane = story.lane();
     found.insert("lane-undo", lane.remove("undo").unwrap());
     found.insert("lane-undone", lane.remove("undone").unwrap());
+
+    story.skein(&["reap", "fix", "--yes"], &[]).ok();
+    found.insert("archive", story.blob(&story.only_ref("refs/skein/archive"), "index.json"));
     found
 }
 

@@ -164,8 +164,14 @@ fn what_is_not_proven_stays() {
         assert_eq!(says(&world, &[name, "--include-unlanded"]).1, "unlanded", "{name}");
     }
     removes(&world, "unlanded", &["draft", "--include-unlanded"]);
-    let kept = world.local_refs("kept");
-    assert_eq!(world.git(["show", &format!("{}:x", kept[0])]), "x");
+    let index = world.git(["show", &format!("{}:index.json", shared(&world, "archive")[0])]);
+    let index: Value = serde_json::from_str(&index).unwrap();
+    let snapshot = text(&index["workers"][0]["snapshot"]);
+    assert_eq!(world.git(["show", &format!("{snapshot}:x")]), "x");
+    assert!(
+        world.git(["for-each-ref", "--contains", &snapshot, "refs/skein"]).is_empty(),
+        "it is not shared"
+    );
 }
 
 #[test]
@@ -396,6 +402,22 @@ fn what_only_snapshots_saw_is_kept() {
     assert!(world.reachable(&left));
 }
 
+/// A part of what the newest snapshot saw is committed since: the rest is still not committed.
+#[test]
+fn leftovers_are_those_of_the_tip() {
+    let world = World::new();
+    world.worker("w", "echo a >a; echo b >b");
+    let tree = world.worktree("w");
+    let git = |args: &[&str]| world.git([&["-C", tree.to_str().unwrap()], args].concat());
+    git(&["add", "a"]);
+    git(&["commit", "-qm", "a alone"]);
+    let head = git(&["rev-parse", "HEAD"]);
+    world.skein(&["reap", "w", "--yes", "--include-unlanded"]).ok();
+    world.collect_garbage();
+    world.skein(&["restore", "w"]).ok();
+    assert_eq!((git(&["rev-parse", "HEAD"]), git(&["status", "--porcelain"])), (head, "?? b".to_owned()));
+}
+
 #[test]
 fn what_an_agent_left_running_is_ended_first() {
     let world = World::new();
@@ -425,4 +447,161 @@ fn a_link_in_the_place_of_the_worktree_is_not_followed() {
     symlink(&away, &tree).unwrap();
     keeps(&world, "not-its-worktree", &["fix", "--include-ignored", "--include-unlanded"]);
     assert!(away.join("a.txt").exists());
+}
+
+/// Kills a command of ours at a named point.
+fn die_at(world: &World, args: &[&str], point: &str) {
+    let ended = world.command(args).env("SKEIN_FAULT", format!("{point}:1:kill")).output().unwrap();
+    assert_eq!(ended.status.code(), None, "{point}: {ended:?}");
+}
+
+/// A removal that was cut short in the middle of the files is ended; before the folder was condemned it goes
+/// back, with what was written into it since.
+#[test]
+fn a_removal_that_was_cut_short_is_ended_or_taken_back() {
+    let world = World::new();
+    world.worker("fix", &format!("{FIVE}; echo left >left"));
+    world.skein(&["land", "fix"]).ok();
+    let tree = world.worktree("fix");
+    let before = content(&tree);
+    let aside = tree.with_file_name(format!(".skein-reaped-{}", world.ulid("fix")));
+    die_at(&world, &["reap", "fix", "--yes"], "reap: worktree condemned");
+    fs::remove_file(aside.join("left")).unwrap();
+    fs::remove_file(aside.join("a.txt")).unwrap();
+    world.skein(&["reap", "fix", "--yes"]).ok();
+    assert!(!aside.exists() && !tree.exists());
+    world.skein(&["restore", "fix"]).ok();
+    assert_eq!(content(&tree), before, "half a worktree is not taken for the work");
+
+    die_at(&world, &["reap", "fix", "--yes"], "reap: worktree condemned");
+    fs::remove_file(aside.join("a.txt")).unwrap();
+    world.skein(&["restore", "fix"]).ok();
+    assert_eq!(content(&tree), before);
+
+    die_at(&world, &["reap", "fix", "--yes"], "reap: worktree aside");
+    assert!(!tree.exists());
+    fs::write(aside.join("mine"), "mine").unwrap();
+    assert_eq!(says(&world, &["fix"]).0, "remove");
+    world.skein(&["restore", "fix"]).refused("worktree-exists", 1);
+    assert_eq!(fs::read_to_string(tree.join("mine")).unwrap(), "mine");
+    world.skein(&["reap", "fix", "--yes"]).ok();
+    world.skein(&["restore", "fix"]).ok();
+    assert_eq!(fs::read_to_string(tree.join("mine")).unwrap(), "mine");
+    world.check();
+}
+
+/// Half a restored worktree is no worker's: nobody takes what is missing there for deleted.
+#[test]
+fn a_restoring_that_was_cut_short_is_made_anew() {
+    let world = World::new();
+    world.worker("fix", &format!("{FIVE}; echo left >left"));
+    world.skein(&["land", "fix"]).ok();
+    let tree = world.worktree("fix");
+    let before = content(&tree);
+    world.skein(&["reap", "fix", "--yes"]).ok();
+    die_at(&world, &["restore", "fix"], "dispatch: worktree registered");
+    assert!(tree.exists() && !tree.join("a.txt").exists());
+    assert_eq!(world.field("fix", "worktree"), Value::Null);
+    assert!(world.skein(&["import", "fix"]).ok().out.contains("delta 1"));
+    world.skein(&["restore", "fix"]).ok();
+    assert_eq!(content(&tree), before);
+    world.skein(&["reap", "fix", "--yes"]).ok();
+    die_at(&world, &["restore", "fix"], "dispatch: worktree registered");
+    world.skein(&["reap", "fix", "--yes"]).ok();
+    assert_eq!(world.git(["worktree", "list"]).lines().count(), 1);
+}
+
+/// Somebody writes into the worktree after the last snapshot: it goes back to its place.
+#[test]
+fn a_worktree_that_changes_while_it_is_closed_stays() {
+    let world = World::new();
+    world.worker("fix", FIVE);
+    world.skein(&["land", "fix"]).ok();
+    let tree = world.worktree("fix");
+    let bin = world.root().join("bin");
+    // Nothing is new, so the first time that refs are moved is when all is kept and archived.
+    crate::faults::git_in(&bin, "update-ref", &format!("echo late >>'{}/late'", tree.display()));
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut reap = world.command(&["reap", "fix", "--yes", "--json"]);
+    let ended = crate::support::ran(reap.env("PATH", path).output().unwrap()).code(1);
+    assert_eq!(ended.json()["result"]["workers"][0]["reason"], "changed-meanwhile");
+    assert!(fs::read_to_string(tree.join("late")).unwrap().starts_with("late"));
+    assert_eq!(shared(&world, "worker").len(), 1);
+    removes(&world, "landed", &["fix"]);
+}
+
+/// What a power cut may leave of the last transaction: refs that are gone though the record is not.
+#[test]
+fn refs_that_went_too_early_are_made_again() {
+    let world = World::new();
+    world.worker("fix", &format!("{FIVE}; echo left >left"));
+    world.skein(&["land", "fix"]).ok();
+    let (tree, ulid) = (world.worktree("fix"), world.ulid("fix"));
+    let before = content(&tree);
+    for verb in [&["reap", "fix", "--yes"][..], &["restore", "fix"]] {
+        die_at(&world, &["reap", "fix", "--yes"], "reap: worktrees removed");
+        for kind in ["head", "wip"] {
+            world.git(["update-ref", "-d", &format!("refs/skein-local/{kind}/{ulid}")]);
+        }
+        world.collect_garbage();
+        world.skein(verb).ok();
+        if !tree.exists() {
+            world.skein(&["restore", "fix"]).ok();
+        }
+        assert_eq!(content(&tree), before, "{verb:?}");
+    }
+    world.check();
+}
+
+#[test]
+fn archives_without_the_sentinel_are_a_loss() {
+    let world = World::new();
+    world.worker("idle", "true");
+    world.skein(&["reap", "--all", "--yes"]).ok();
+    world.git(["update-ref", "-d", "refs/skein/format/1"]);
+    world.skein(&["status"]).refused("state-corrupt", 128);
+}
+
+#[test]
+fn other_hashes_and_other_ref_stores() {
+    for format in ["--object-format=sha256", "--ref-format=reftable"] {
+        let mut world = World::empty();
+        let made = world.try_git(["init", "-q", "--template=", "--initial-branch=main", format, "../other"]);
+        if !made.status.success() {
+            assert_eq!(format, "--ref-format=reftable", "an older git knows no reftables");
+            continue;
+        }
+        world.repo = world.root().join("other");
+        world.cwd = world.repo.clone();
+        world.git(["config", "user.name", "Ada"]);
+        world.git(["config", "user.email", "ada@example.invalid"]);
+        world.write("f", "f\n");
+        world.commit("base");
+        world.worker("w", "echo 1 >n && git add n && git commit -qm n; echo 2 >left");
+        world.skein(&["land", "w"]).ok();
+        let tree = world.worktree("w");
+        let before = content(&tree);
+        world.skein(&["reap", "--all", "--yes"]).ok();
+        world.collect_garbage();
+        world.skein(&["landed", "w"]).ok();
+        world.skein(&["restore", "w"]).ok();
+        assert_eq!(content(&tree), before, "{format}");
+    }
+}
+
+#[test]
+fn two_at_once_close_each_worker_once() {
+    let world = World::new();
+    for name in ["one", "two", "three"] {
+        world.worker(name, "true");
+    }
+    let all = vec!["reap", "--all", "--yes"];
+    let named = vec!["reap", "one", "two", "three", "--yes"];
+    for ended in world.at_once(&[all.clone(), named, all]) {
+        ended.ok();
+    }
+    assert!(shared(&world, "worker").is_empty() && world.local_refs("head").is_empty());
+    let closed = world.skein(&["status", "--archived", "--json"]).ok().json()["result"]["workers"].clone();
+    assert_eq!(closed.as_array().unwrap().len(), 3);
+    world.check();
 }

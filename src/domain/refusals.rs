@@ -185,9 +185,9 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
             Explained {
                 token: Token::WorktreeExists,
-                means: "The folder for the worktree exists already",
+                means: "The folder for the worktree exists already, or the worker that is to be restored has one",
                 show: "`git worktree list`",
-                next: "Choose another `--name`, or move the folder away",
+                next: "Choose another `--name` or `--to`, or move the folder away",
             },
             Explained {
                 token: Token::WorktreeInside,

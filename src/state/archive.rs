@@ -24,11 +24,15 @@ use crate::state::view::named;
 use crate::state::view::read;
 use bstr::BString;
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 const INDEX: &str = "index.json";
 
 /// How a snapshot is told from what else a kept commit has as a parent.
 pub const SNAPSHOT: &str = "snapshot of";
+
+/// The first line of a commit that keeps.
+const KEPT: &str = "kept of closed workers";
 
 /// A worker that is about to be closed: where it stands, and its newest snapshot.
 #[derive(Debug)]
@@ -38,18 +42,14 @@ pub struct Closing<'w> {
     pub wip: Option<Oid>,
 }
 
-/// The ref moves that fold `closing` at `at` seconds into the archive of `clone`: at most one commit for all
-/// of them, and a kept commit for each that has more than its record keeps. Empty if all of it is there.
+/// The ref moves that fold `closing` at `at` seconds into the archive of `clone`: at most one commit there,
+/// and one that keeps what the records do not. Empty if all of it is there.
 pub fn fold(repo: &Repo, view: &View, clone: &str, at: i64, closing: &[Closing<'_>]) -> Result<Vec<Edit>> {
-    let mut edits = Vec::new();
-    for one in closing {
-        edits.extend(keep(repo, view, one, at)?);
-    }
     let month: String = jiff::Timestamp::from_second(at)
         .map(|time| time.to_string().chars().take(7).collect())
         .map_err(|e| Failure::fault("reading the clock", e))?;
-    let name = names::archive(clone, &month)?;
-    let old = view.archives.get(&format!("{clone}-{month}")).copied();
+    let mut edits = Vec::new();
+    edits.extend(keep(repo, view, clone, &month, at, closing)?);
     let newest = newest(repo, view)?;
     let fresh: Vec<(&Closing<'_>, Folded)> =
         closing.iter().map(|one| (one, folded(one, newest.get(&one.worker.id), at))).collect();
@@ -57,8 +57,14 @@ pub fn fold(repo: &Repo, view: &View, clone: &str, at: i64, closing: &[Closing<'
     if fresh.is_empty() {
         return Ok(edits);
     }
+    let name = names::archive(clone, &month)?;
+    let old = view.archives.get(&format!("{clone}-{month}")).copied();
     let (root, entries) = match old {
-        Some(at) => (repo.objects.tree_of(at)?, index(repo, at)?),
+        Some(at) => match index(repo, at)? {
+            Read::Known(index) => (repo.objects.tree_of(at)?, index.workers),
+            // It is never rewritten.
+            Read::Unknown(why) => return Err(Failure::fault(format!("reading {INDEX} of {name}"), why)),
+        },
         None => (repo.objects.empty_tree(), Vec::new()),
     };
     let mut all: BTreeMap<WorkerId, Folded> = entries.into_iter().map(|f| (f.worker, f)).collect();
@@ -86,54 +92,69 @@ fn folded(one: &Closing<'_>, before: Option<&Folded>, at: i64) -> Folded {
         handle: one.worker.record.handle.clone(),
         record: one.worker.at,
         tip: one.tip,
+        snapshot: one.wip,
         at,
         fold: before.map_or(1, |b| b.fold + 1),
     };
     match before {
-        Some(b) if (b.record, b.tip) == (now.record, now.tip) => b.clone(),
+        Some(b) if (b.record, b.tip, b.snapshot) == (now.record, now.tip, now.snapshot) => b.clone(),
         _ => now,
     }
 }
 
-/// A commit with tip and newest snapshot as parents, if the record does not keep them already. One that was
-/// made before lives on as its last parent.
-fn keep(repo: &Repo, view: &View, one: &Closing<'_>, at: i64) -> Result<Option<Edit>> {
-    let id = one.worker.id;
-    let own: Vec<Oid> = [one.tip].into_iter().chain(one.wip).collect();
-    let old = view.kept.get(&id).copied();
-    let before = old.map(|oid| repo.objects.commit(oid)).transpose()?;
-    if before.is_some_and(|b| b.parents.starts_with(&own) && (one.wip.is_some() || b.parents.len() == 1)) {
+/// One commit with every tip and snapshot as a parent that neither a record nor such a commit keeps already.
+fn keep(
+    repo: &Repo,
+    view: &View,
+    clone: &str,
+    month: &str,
+    at: i64,
+    closing: &[Closing<'_>],
+) -> Result<Option<Edit>> {
+    let mut known: HashSet<Oid> = HashSet::new();
+    let mut open: Vec<Oid> = view.kept.values().copied().collect();
+    while let Some(oid) = open.pop() {
+        let commit = repo.objects.commit(oid)?;
+        // Only the first of its parents can be another one of these.
+        let before = commit.parents.first().copied();
+        known.extend(commit.parents);
+        if let Some(before) = before
+            && repo.objects.commit(before)?.subject().starts_with(KEPT.as_bytes())
+        {
+            open.push(before);
+        }
+    }
+    let mut keeps = Vec::new();
+    for one in closing {
+        let by_record = one.tip == one.worker.record.base || delta_tip(repo, one.worker) == Some(one.tip);
+        let own = Some(one.tip).filter(|_| !by_record).into_iter().chain(one.wip);
+        keeps.extend(own.filter(|oid| known.insert(*oid)));
+    }
+    if keeps.is_empty() {
         return Ok(None);
     }
-    let by_record = one.wip.is_none()
-        && old.is_none()
-        && (one.tip == one.worker.record.base || delta_tip(repo, one.worker) == Some(one.tip));
-    if by_record {
-        return Ok(None);
-    }
-    let tree = repo.objects.tree_of(one.wip.unwrap_or(one.tip))?;
-    let parents = own.into_iter().chain(old).collect();
-    let new = record_commit(repo, tree, parents, at, &format!("kept of {id}"))?;
-    Ok(Some(Edit { name: names::kept(id)?, old, new: Some(new) }))
+    let old = view.kept.get(&format!("{clone}-{month}")).copied();
+    let parents = old.into_iter().chain(keeps).collect();
+    let new = record_commit(repo, repo.objects.write_empty_tree()?, parents, at, KEPT)?;
+    Ok(Some(Edit { name: names::kept(clone, month)?, old, new: Some(new) }))
 }
 
 fn delta_tip(repo: &Repo, worker: &Worker) -> Option<Oid> {
     worker.delta(repo).ok().flatten().map(|delta| delta.tip)
 }
 
-/// The entries of the archive at commit `at`; none of a version that is not known here.
-fn index(repo: &Repo, at: Oid) -> Result<Vec<Folded>> {
-    match read::<FoldedIndex>(repo, repo.objects.tree_of(at)?, INDEX)? {
-        Read::Known(index) => Ok(index.workers),
-        Read::Unknown(why) => Err(Failure::fault(format!("reading {INDEX} of the archive {at}"), why)),
-    }
+/// The entries of the archive at commit `at`.
+fn index(repo: &Repo, at: Oid) -> Result<Read<FoldedIndex>> {
+    read(repo, repo.objects.tree_of(at)?, INDEX)
 }
 
 /// Of each worker in any archive the entry that was made last.
 fn newest(repo: &Repo, view: &View) -> Result<BTreeMap<WorkerId, Folded>> {
     let mut found: BTreeMap<WorkerId, Folded> = BTreeMap::new();
     for at in view.archives.values() {
-        for entry in index(repo, *at)? {
+        // Of another version: somebody else's, and passed over.
+        let Read::Known(index) = index(repo, *at)? else { continue };
+        for entry in index.workers {
             match found.get(&entry.worker) {
                 Some(other) if other.fold >= entry.fold => {}
                 _ => drop(found.insert(entry.worker, entry)),
@@ -217,22 +238,18 @@ impl View {
                 return Err(Failure::fault(format!("reading the record of worker {}", entry.worker), why));
             }
         };
-        let (head, wip) = match self.kept.get(&entry.worker) {
-            Some(at) => closed_at(repo, *at)?,
-            None => (entry.tip, None),
-        };
-        Ok(Worker { id: entry.worker, record, at: entry.record, tree, head: Some(head), wip })
+        // The snapshots of another clone never come here.
+        let wip = entry.snapshot.filter(|oid| repo.objects.exists(*oid));
+        let (id, at) = (entry.worker, entry.record);
+        Ok(Worker { id, record, at, tree, head: Some(entry.tip), wip })
     }
-}
 
-/// Tip and newest snapshot that the kept commit `at` holds.
-pub fn closed_at(repo: &Repo, at: Oid) -> Result<(Oid, Option<Oid>)> {
-    let parents = repo.objects.commit(at)?.parents;
-    let head = *parents.first().ok_or_else(|| Failure::fault("reading what is kept", "it keeps nothing"))?;
-    match parents.get(1) {
-        Some(oid) if repo.objects.commit(*oid)?.subject().starts_with(SNAPSHOT.as_bytes()) => {
-            Ok((head, Some(*oid)))
-        }
-        _ => Ok((head, None)),
+    /// Of each open worker that an archive has with this very record: tip and newest snapshot, as they were
+    /// when it was being closed.
+    pub fn half_closed(&self, repo: &Repo) -> Result<BTreeMap<WorkerId, (Oid, Option<Oid>)>> {
+        let newest = newest(repo, self)?;
+        let same = |w: &&Worker| newest.get(&w.id).is_some_and(|f| f.record == w.at);
+        let open = self.workers.iter().filter(same);
+        Ok(open.filter_map(|w| newest.get(&w.id).map(|f| (w.id, (f.tip, f.snapshot)))).collect())
     }
 }

@@ -12,7 +12,6 @@ mod worker;
 
 pub use archive::Closing;
 pub use archive::SNAPSHOT;
-pub use archive::closed_at;
 pub use archive::fold;
 pub use draft::Draft;
 pub use draft::record_commit;

@@ -53,9 +53,9 @@ pub fn archive(clone: &str, month: &str) -> Result<RefName> {
     RefName::new(format!("refs/skein/archive/{clone}-{month}"))
 }
 
-/// Keeps of a folded worker what its archive does not.
-pub fn kept(id: WorkerId) -> Result<RefName> {
-    RefName::new(format!("refs/skein-local/kept/{id}"))
+/// Keeps what these workers' records do not.
+pub fn kept(clone: &str, month: &str) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/kept/{clone}-{month}"))
 }
 
 pub fn candidate(op: OpId) -> Result<RefName> {
@@ -76,7 +76,8 @@ pub enum Ours {
     Wip(WorkerId),
     /// Clone and month, as in the name.
     Archive(String),
-    Kept(WorkerId),
+    /// The same.
+    Kept(String),
     Candidate(OpId),
     LandedNotes,
     /// In our namespace, of a shape that this version does not write but reserves.
@@ -108,7 +109,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
             .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))
-            .or_else(|| worker("refs/skein-local/kept/").map(Ours::Kept))
+            .or_else(|| id("refs/skein-local/kept/").map(|a| Ours::Kept(a.to_owned())))
             .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))
             .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
     }
@@ -123,7 +124,7 @@ mod tests {
         let id = WorkerId::from_parts(1, 2);
         assert_eq!(parse(&worker(id)?), Some(Ours::Worker(id)));
         assert_eq!(parse(&wip(id)?), Some(Ours::Wip(id)));
-        assert_eq!(parse(&kept(id)?), Some(Ours::Kept(id)));
+        assert_eq!(parse(&kept("abc", "2026-01")?), Some(Ours::Kept("abc-2026-01".into())));
         assert_eq!(parse(&archive("abc", "2026-01")?), Some(Ours::Archive("abc-2026-01".into())));
         assert_eq!(parse(&lane("abc")?), Some(Ours::Lane("abc".into())));
         assert_eq!(parse(&format()?), Some(Ours::Format));

@@ -272,6 +272,8 @@ pub struct Folded {
     pub record: Oid,
     /// Its `HEAD` when it was folded.
     pub tip: Oid,
+    /// Its newest snapshot. It is local, so it is named here but never a parent of the archive.
+    pub snapshot: Option<Oid>,
     pub at: i64,
     /// How often it was folded: of several entries the one that counts most is the newest.
     pub fold: u32,

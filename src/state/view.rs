@@ -45,8 +45,8 @@ pub struct View {
     pub lanes: BTreeMap<String, Oid>,
     /// Archives of closed workers, by clone and month.
     pub archives: BTreeMap<String, Oid>,
-    /// What is kept of closed workers beside their archive.
-    pub kept: BTreeMap<WorkerId, Oid>,
+    /// What is kept of closed workers beside their archives, by the same.
+    pub kept: BTreeMap<String, Oid>,
     pub candidates: BTreeMap<OpId, Oid>,
     /// Local branches.
     pub branches: BTreeMap<RefName, Oid>,
@@ -82,7 +82,7 @@ impl View {
                 Some(Ours::Head(id)) => drop(heads.insert(id, r.oid)),
                 Some(Ours::Wip(id)) => drop(wips.insert(id, r.oid)),
                 Some(Ours::Archive(of)) => drop(view.archives.insert(of, r.oid)),
-                Some(Ours::Kept(id)) => drop(view.kept.insert(id, r.oid)),
+                Some(Ours::Kept(of)) => drop(view.kept.insert(of, r.oid)),
                 Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
                 Some(Ours::LandedNotes | Ours::Reserved) => {}
                 None => return Err(squatted(&r)),

@@ -145,12 +145,13 @@ fn rows(session: &Session<'_>, view: &View, request: &Request) -> Result<(Vec<Ca
     if request.all {
         meant = view.workers.iter().filter(|w| !runs(session, w)).collect();
     }
-    let mut mended = Vec::new();
-    for worker in &meant {
-        mended.push(if request.yes { registration::mend(session, view, worker)? } else { (*worker).clone() });
-    }
+    let mut mended: Vec<Worker> = meant.into_iter().cloned().collect();
     if request.yes {
-        registration::settle(session, &meant.iter().map(|w| w.id).collect::<Vec<_>>())?;
+        let half = view.half_closed(&session.repo)?;
+        for worker in &mut mended {
+            *worker = registration::mend(session, worker, half.get(&worker.id))?;
+        }
+        registration::settle(session, &mended.iter().map(|w| w.id).collect::<Vec<_>>())?;
     }
     let ledger = Ledger::load(&session.repo, view)?;
     let bench = Bench { view, ledger, registered: Registered::read(session)?, risks: request.risks };

@@ -2,6 +2,7 @@
 //! registration name each other: anything else is somebody else's and is never touched.
 
 use crate::domain::Failure;
+use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::plumbing::Admin;
@@ -9,9 +10,7 @@ use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::plumbing::Worktree;
 use crate::state::Draft;
-use crate::state::View;
 use crate::state::Worker;
-use crate::state::closed_at;
 use crate::state::head_ref;
 use crate::state::locked_for;
 use crate::state::wip_ref;
@@ -151,19 +150,19 @@ pub fn settle(session: &Session<'_>, ids: &[WorkerId]) -> Result<()> {
     Ok(())
 }
 
-/// The refs of an open worker that a closing was deleting when the power went, made again from what it kept.
-pub fn mend(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Worker> {
+/// The refs of an open worker that a closing was deleting when the power went, made again from `before`: its
+/// tip and newest snapshot, as the archive has them.
+pub fn mend(session: &Session<'_>, worker: &Worker, before: Option<&(Oid, Option<Oid>)>) -> Result<Worker> {
     let mut mended = worker.clone();
-    let Some(kept) = view.kept.get(&worker.id) else { return Ok(mended) };
-    let (head, wip) = closed_at(&session.repo, *kept)?;
+    let Some((head, wip)) = before else { return Ok(mended) };
     let mut draft = Draft::new(&session.repo);
     if worker.head.is_none() {
-        draft = draft.put(Edit::create(head_ref(worker.id)?, head));
-        mended.head = Some(head);
+        draft = draft.put(Edit::create(head_ref(worker.id)?, *head));
+        mended.head = Some(*head);
     }
     if let (None, Some(wip)) = (worker.wip, wip) {
-        draft = draft.put(Edit::create(wip_ref(worker.id)?, wip));
-        mended.wip = Some(wip);
+        draft = draft.put(Edit::create(wip_ref(worker.id)?, *wip));
+        mended.wip = Some(*wip);
     }
     if draft.is_empty() {
         return Ok(mended);

@@ -73,7 +73,8 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     }
     registration::settle(session, &[worker.id])?;
     reclaim::unmake(session, worker.id, &restoring_reason(worker.id))?;
-    let worker = if open { registration::mend(session, &view, &worker)? } else { worker };
+    let half = view.half_closed(&session.repo)?;
+    let worker = registration::mend(session, &worker, half.get(&worker.id))?;
     let registration = Registered::read(session)?.of(session, worker.id);
     let stands = match &registration {
         Registration::Stands(_) | Registration::Estranged(..) => true,

@@ -8,3 +8,5 @@ mod scenes;
 mod state;
 mod supervisor;
 mod sweep;
+
+pub use children::git_in;
