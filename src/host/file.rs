@@ -69,17 +69,23 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The same by way of a folder in which nobody else replaces anything now: what killed ones left there goes.
 pub fn replace_by_way_of(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    for left in fs::read_dir(way).into_iter().flatten().flatten() {
-        if left.file_name().as_encoded_bytes().starts_with(BESIDE.as_bytes()) {
-            fs::remove_file(left.path()).map_err(|e| failure("removing", &left.path(), e))?;
-        }
-    }
+    remove_left(way)?;
     write_beside(path, way, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
     sync_dir(parent(path))
 }
 
-/// The same for what only this machine needs, and only until its power goes: private, and nobody waits for
-/// the disk.
+/// Removes what writers left half-written in `dir`. One that still writes there fails.
+pub fn remove_left(dir: &Path) -> Result<()> {
+    for left in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if left.file_name().as_encoded_bytes().starts_with(BESIDE.as_bytes()) {
+            fs::remove_file(left.path()).map_err(|e| failure("removing", &left.path(), e))?;
+        }
+    }
+    Ok(())
+}
+
+/// As [`replace`] for what only this machine needs, and only until its power goes: private, and nobody waits
+/// for the disk.
 pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     write_beside(path, parent(path), bytes, 0o600, |_| Ok(())).map_err(|e| failure("writing", path, e))
 }

