@@ -124,13 +124,15 @@ fn litter(world: &World, state: &mut State) {
     }
 }
 
-/// Unfinished files of ours anywhere, and unfinished gates.
+/// Unfinished files of ours anywhere but in the cache, which clears itself when it is written again, and
+/// unfinished gates.
 fn walk(dir: &Path, left: &mut Vec<String>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(".skein-") || name.starts_with("gate-") || name.contains("skein-index") {
             left.push(entry.path().display().to_string());
-        } else if entry.file_type().is_ok_and(|t| t.is_dir()) && name != "objects" {
+        } else if entry.file_type().is_ok_and(|t| t.is_dir()) && !matches!(name.as_str(), "objects" | "cache")
+        {
             walk(&entry.path(), left);
         }
     }
