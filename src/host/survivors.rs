@@ -13,6 +13,7 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 pub use proc::adopted_zombies;
 #[cfg(target_os = "linux")]
+use proc::is_zombie;
 #[cfg(target_os = "linux")]
 pub use proc::left_by;
 #[cfg(target_os = "linux")]
@@ -23,6 +24,7 @@ pub use proc::start_time;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::adopted_zombies;
 #[cfg(not(target_os = "linux"))]
+use elsewhere::is_zombie;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::left_by;
 #[cfg(not(target_os = "linux"))]
@@ -57,9 +59,11 @@ pub struct Left {
     pub in_group: bool,
 }
 
-/// Signals one process. False when there is none or it is not ours to signal.
+/// Signals one process. False when there is none or it is not ours to signal. A zombie is none: the kernel
+/// takes a signal for it, but nobody gets it.
 pub fn signal(pid: u32, signal: Signal) -> bool {
-    target(pid).is_some_and(|pid| rustix::process::kill_process(pid, signal.into()).is_ok())
+    !is_zombie(pid)
+        && target(pid).is_some_and(|pid| rustix::process::kill_process(pid, signal.into()).is_ok())
 }
 
 pub(super) fn signal_group(leader: u32, signal: Signal) -> bool {
@@ -156,6 +160,10 @@ mod proc {
     /// When a process was started, in clock ticks since the boot. `None` when there is no such process.
     pub fn start_time(pid: u32) -> Option<u64> {
         process(pid).map(|found| found.start_time)
+    }
+
+    pub fn is_zombie(pid: u32) -> bool {
+        process(pid).is_some_and(|found| found.zombie)
     }
 
     pub fn alive(pid: u32, start_time: u64) -> bool {
@@ -257,6 +265,10 @@ mod elsewhere {
         None
     }
 
+    pub fn is_zombie(_pid: u32) -> bool {
+        false
+    }
+
     /// Only whether the group is still there is known here.
     pub fn left_by(root: u32) -> Vec<Left> {
         let there =
@@ -316,6 +328,7 @@ mod tests {
         soon(|| !alive(child.id(), start));
         assert_eq!(start_time(child.id()), Some(start), "the zombie is still there");
         assert_eq!(left_by(child.id()), []);
+        assert!(!signal(child.id(), Signal::Term), "nobody gets it");
         child.wait().unwrap();
         assert!(!signal(child.id(), Signal::Kill));
     }

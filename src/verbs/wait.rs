@@ -149,10 +149,12 @@ fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
                 return Err(still_running(session, worker));
             }
             crate::fault::point("stop: supervisor gone");
-            // A supervisor that was asked before it could listen has gone without a word.
+            // A supervisor that was asked before it could listen has gone without a word; one that could not
+            // be asked was dying already.
+            let without_a_word = if asked { End::Stopped } else { End::SupervisorLost };
             let view = session.view()?;
             match view.workers.iter().find(|w| w.id == id && w.record.outcome == Outcome::Active) {
-                Some(left) => reclaim::one(session, left, &End::Stopped).map(drop),
+                Some(left) => reclaim::one(session, left, &without_a_word).map(drop),
                 None => Ok(()),
             }
         }
