@@ -38,7 +38,7 @@ impl Drop for Mounted {
 
 /// The calls of git at which the disk is filled; before the first of them the verb has looked that there
 /// is room.
-const MOMENTS: [&str; 2] = ["update-ref", "read-tree"];
+const MOMENTS: [&str; 3] = ["status", "update-ref", "read-tree"];
 
 #[test]
 fn a_full_disk() {
@@ -48,13 +48,15 @@ fn a_full_disk() {
     };
     let prepared = scenes::checked_out();
     let whole = prepared.copy();
+    scenes::in_doubt(&whole);
     let old = whole.rev("main");
     whole.skein(&["land", "fix"]).ok();
     let (new, want) = (whole.rev("main"), state::of(&whole));
     let (mut refused, mut landed) = (0, 0);
-    for (moment, pages) in MOMENTS.into_iter().flat_map(|m| (0..30).map(move |pages| (m, pages))) {
+    for (moment, pages) in MOMENTS.into_iter().flat_map(|m| (0..20).map(move |pages| (m, pages))) {
         let at = format!("{pages} pages left at {moment}");
         let world = prepared.copy_into(folder.path());
+        scenes::in_doubt(&world);
         let filler = world.root().join("filler");
         let mut command = world.command(&["land", "fix"]);
         let file = filler.display();
@@ -83,7 +85,7 @@ fn a_full_disk() {
         world.check();
     }
     writeln!(std::io::stdout().lock(), "faults: full disk: {refused} refused, {landed} landed").unwrap();
-    assert!(refused >= 5 && landed > 0, "{refused} refused, {landed} landed");
+    assert!(refused > 10 && landed > 0, "{refused} refused, {landed} landed");
     // Before anything is begun there is a look at the room that is left.
     let world = prepared.copy_into(folder.path());
     fs::write(world.root().join("filler"), vec![1; 20 << 20]).unwrap();

@@ -52,6 +52,14 @@ pub fn checked_out() -> World {
     world
 }
 
+/// The index cannot prove that `a.txt` is as it was, so git is asked: for git a new ctime is then no change,
+/// and the index keeps the old one.
+pub fn in_doubt(world: &World) {
+    world.git(["config", "core.trustctime", "false"]);
+    let file = std::fs::File::open(world.repo.join("a.txt")).unwrap();
+    file.set_modified(file.metadata().unwrap().modified().unwrap()).unwrap();
+}
+
 pub fn dirty(world: &World) {
     world.write("kept.txt", "dirty\n");
     world.write("staged.txt", "staged\n");
@@ -136,12 +144,6 @@ fn land_while_the_branch_moves() {
     let world = checked_out();
     let other = world.git(["commit-tree", "-p", "main", "-m", "other", "main^{tree}"]);
     world.git(["update-ref", "refs/heads/other", &other]);
-    // For git a new ctime is no change, so the index keeps the old one. For us it is a doubt, and git is asked.
-    world.git(["config", "core.trustctime", "false"]);
-    let before: Act = |world| {
-        let file = std::fs::File::open(world.repo.join("a.txt")).unwrap();
-        file.set_modified(file.metadata().unwrap().modified().unwrap()).unwrap();
-    };
     let bin = world.root().join("bin");
     // Once for each copy, at our own look at it; the checkout is where git is called.
     let once = "[ -e ../moved ] || { touch ../moved; git update-ref refs/heads/main refs/heads/other; }";
@@ -153,7 +155,7 @@ fn land_while_the_branch_moves() {
         assert!(world.root().join("moved").exists(), "nobody moved the branch");
         landed(world);
     };
-    sweep::run(&Scene { before, after, plans: &sweep::PLANS[..4], ..scene });
+    sweep::run(&Scene { before: in_doubt, after, plans: &sweep::PLANS[..4], ..scene });
 }
 
 /// A worktree whose worker no ref knows any more, and the lock of a landing that is over.
