@@ -2,6 +2,7 @@
 
 mod change;
 mod claim;
+mod config;
 pub mod doctor;
 mod exit;
 mod failure;
@@ -23,6 +24,7 @@ pub use change::Mode;
 pub use change::RawDigest;
 pub use claim::Globs;
 pub use claim::PROTECTED;
+pub use config::Config;
 pub use exit::Exit;
 pub use failure::Failure;
 pub use failure::Refusal;

@@ -1,7 +1,6 @@
 //! The only room that touches git. It knows nothing of workers and none of our ref names.
 
 mod capture;
-mod config;
 mod dirty;
 mod disk;
 mod durable;
@@ -26,7 +25,6 @@ pub use capture::Birth;
 pub use capture::Capture;
 pub use capture::Excludes;
 pub use capture::Limits;
-pub use config::Config;
 pub use git::Git;
 pub use git::is_local_env;
 pub use index::HeldIndex;

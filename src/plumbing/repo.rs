@@ -1,12 +1,12 @@
 //! A repository: where it is, its objects, and the git that acts on it.
 
+use crate::domain::Config;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
-use crate::plumbing::config::Config;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
 use crate::plumbing::git::git_dir;
@@ -178,7 +178,8 @@ impl Repo {
 /// What a shallow or partial clone does not have.
 fn lack(common: &Path, git: &Git, config: &Config) -> Lack {
     let shallow = std::fs::read(common.join("shallow")).unwrap_or_default();
-    let origin = config.has_promise().then(|| Origin { git: git.clone(), common: common.to_owned() });
+    let origin =
+        (!config.promisors().is_empty()).then(|| Origin { git: git.clone(), common: common.to_owned() });
     Lack { ends: Lack::ends_in(&shallow), origin }
 }
 

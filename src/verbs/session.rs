@@ -1,5 +1,6 @@
 //! The world a verb works in, and the questions every verb asks of it.
 
+use crate::domain::Config;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -11,7 +12,6 @@ use crate::domain::WorkerId;
 use crate::host::Clock;
 use crate::host::Env;
 use crate::host::Lock;
-use crate::plumbing::Config;
 use crate::plumbing::Git;
 use crate::plumbing::Repo;
 use crate::state::Local;

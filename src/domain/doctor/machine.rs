@@ -109,9 +109,7 @@ pub fn history(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn partial_clone(check: &'static str, facts: &Facts) -> Vec<Finding> {
-    let remotes = facts.config.named("remote", "promisor");
-    let mut from: Vec<&str> = remotes.into_iter().filter(|(_, v)| *v != "false").map(|(r, _)| r).collect();
-    from.extend(facts.config.get("extensions.partialclone").filter(|r| !from.contains(r)));
+    let from = facts.config.promisors();
     if from.is_empty() {
         return vec![Finding::ok(check, "all objects are here")];
     }

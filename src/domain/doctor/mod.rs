@@ -14,6 +14,7 @@ pub use state::Lost;
 pub use state::Tree;
 pub use state::rescue;
 
+use crate::domain::Config;
 use crate::domain::Refusal;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -100,38 +101,13 @@ impl Finding {
     }
 }
 
-/// The person's configuration: keys in lower case as git lists them, the last value of a key counts.
-#[derive(Debug, Clone, Default)]
-pub struct Settings(pub Vec<(String, String)>);
-
-impl Settings {
-    fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
-
-    fn is_true(&self, key: &str) -> bool {
-        let value = self.get(key).map(str::to_ascii_lowercase);
-        matches!(value.as_deref(), Some("true" | "yes" | "on" | "1"))
-    }
-
-    fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
-
-    /// The keys `<section>.<name>.<last>` with their names and values.
-    fn named<'a>(&'a self, section: &str, last: &str) -> Vec<(&'a str, &'a str)> {
-        let (start, end) = (format!("{section}."), format!(".{last}"));
-        let name = |k: &'a str| k.strip_prefix(&start)?.strip_suffix(&end);
-        self.0.iter().filter_map(|(k, v)| Some((name(k)?, v.as_str()))).collect()
-    }
-}
-
 /// All that was looked at.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// As git states it: `2.47.3`, `2.39.5 (Apple Git-154)`.
     pub git: String,
-    pub config: Settings,
+    /// The person's.
+    pub config: Config,
     pub common: PathBuf,
     /// The kind of file system, if the system tells.
     pub file_system: Option<&'static str>,

@@ -1,8 +1,8 @@
 //! What configuration does to refs of ours.
 
+use crate::domain::Config;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
-use crate::domain::doctor::Settings;
 
 /// Where refs of ours are.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +92,7 @@ pub fn log(check: &'static str, facts: &Facts) -> Vec<Finding> {
 
 impl Ours {
     /// The values that `log.excludeDecoration` lacks so that git log names none of our refs.
-    pub fn undecorated(&self, config: &Settings) -> Vec<&'static str> {
+    pub fn undecorated(&self, config: &Config) -> Vec<&'static str> {
         let hidden: Vec<&str> = config.all("log.excludedecoration").collect();
         let all = config.get("log.initialdecorationset") == Some("all");
         if !self.any || (hidden.is_empty() && !all) {

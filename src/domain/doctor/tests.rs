@@ -12,7 +12,7 @@ fn level(config: &[(&str, &str)], change: impl Fn(&mut Facts), check: &str) -> L
         trunk: Some("main".into()),
         ..Facts::default()
     };
-    facts.config = Settings(config.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect());
+    facts.config = config.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
     change(&mut facts);
     let found = examine(&facts);
     for (name, _) in CHECKS {

@@ -13,7 +13,6 @@ use crate::domain::doctor::Intent;
 use crate::domain::doctor::LockFile;
 use crate::domain::doctor::Lost;
 use crate::domain::doctor::Ours;
-use crate::domain::doctor::Settings;
 use crate::domain::doctor::Tree;
 use crate::plumbing::Worktree;
 use crate::state::HIDE;
@@ -95,10 +94,6 @@ pub fn ours(session: &Session<'_>) -> Result<Ours> {
     Ok(Ours { namespaces: SPACES, hidden: HIDE, any: !session.repo.refs(SPACES)?.is_empty() })
 }
 
-pub fn settings(session: &Session<'_>) -> Settings {
-    Settings(session.config.pairs().to_vec())
-}
-
 /// The machine, git and its configuration.
 fn setup(session: &Session<'_>) -> Result<Facts> {
     let repo = &session.repo;
@@ -106,7 +101,7 @@ fn setup(session: &Session<'_>) -> Result<Facts> {
     let tree = session.config.get("core.worktree").map(|path| common.join(path));
     Ok(Facts {
         git: repo.git_version()?,
-        config: settings(session),
+        config: session.config.clone(),
         common: common.clone(),
         file_system: crate::host::file_system(common),
         folds_case: crate::host::folds_case(&common.join("HEAD")),

@@ -110,7 +110,7 @@ fn rescue_one(session: &Session<'_>, lost: &Lost) -> Result<String> {
 fn hide(session: &mut Session<'_>) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let missing = |session: &Session<'_>| -> Result<Vec<&'static str>> {
-        Ok(look::ours(session)?.undecorated(&look::settings(session)))
+        Ok(look::ours(session)?.undecorated(&session.config))
     };
     if missing(session)?.is_empty() {
         return Ok(done);

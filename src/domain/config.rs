@@ -1,4 +1,4 @@
-//! git's configuration, as read by git itself.
+//! git's configuration, as read by git itself: keys in lower case as git lists them.
 
 use bstr::ByteSlice;
 use std::path::PathBuf;
@@ -9,22 +9,17 @@ pub struct Config(Vec<(String, String)>);
 
 impl Config {
     /// From the bytes of `git config --list -z`: `key LF value NUL`, or `key NUL` for a bare key.
-    pub(super) fn parse(bytes: &[u8]) -> Config {
+    pub fn parse(bytes: &[u8]) -> Config {
         let pair = |item: &[u8]| {
             let (key, value) = item.split_once_str("\n").unwrap_or((item, b"true"));
             (key.to_str_lossy().into_owned(), value.to_str_lossy().into_owned())
         };
-        Config(bytes.split(|b| *b == 0).filter(|i| !i.is_empty()).map(pair).collect())
+        bytes.split(|b| *b == 0).filter(|i| !i.is_empty()).map(pair).collect()
     }
 
     /// The value of `key` (section and name in lower case).
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
-
-    /// Every key with every value.
-    pub fn pairs(&self) -> &[(String, String)] {
-        &self.0
     }
 
     pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
@@ -36,13 +31,19 @@ impl Config {
         self.get(key).is_some_and(|v| matches!(v.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1"))
     }
 
-    /// Whether a remote has promised what is missing here.
-    pub(super) fn has_promise(&self) -> bool {
-        let promisor = |(key, value): &(String, String)| {
-            let ours = key.starts_with("remote.") && key.ends_with(".promisor") && value != "false";
-            ours || key == "extensions.partialclone"
-        };
-        self.0.iter().any(promisor)
+    /// The keys `<section>.<name>.<last>` with their names and values.
+    pub fn named<'a>(&'a self, section: &str, last: &str) -> Vec<(&'a str, &'a str)> {
+        let (start, end) = (format!("{section}."), format!(".{last}"));
+        let name = |k: &'a str| k.strip_prefix(&start)?.strip_suffix(&end);
+        self.0.iter().filter_map(|(k, v)| Some((name(k)?, v.as_str()))).collect()
+    }
+
+    /// The remotes that have promised what is missing here.
+    pub fn promisors(&self) -> Vec<&str> {
+        let named = self.named("remote", "promisor").into_iter();
+        let mut from: Vec<&str> = named.filter(|(_, v)| *v != "false").map(|(remote, _)| remote).collect();
+        from.extend(self.get("extensions.partialclone").filter(|remote| !from.contains(remote)));
+        from
     }
 
     /// A path, with a leading `~/` taken as `home`.
@@ -52,6 +53,12 @@ impl Config {
             (Some(rest), Some(home)) => Some(PathBuf::from(home).join(rest)),
             _ => Some(PathBuf::from(value)),
         }
+    }
+}
+
+impl FromIterator<(String, String)> for Config {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Config {
+        Config(pairs.into_iter().collect())
     }
 }
 
