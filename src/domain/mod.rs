@@ -46,6 +46,7 @@ pub use name::RefName;
 pub use name::WorkerId;
 pub use order::order;
 pub use path::MAX_PATH;
+pub use path::c_quoted;
 pub use path::check_path;
 pub use path::collisions;
 pub use path::is_dot_git;

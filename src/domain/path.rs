@@ -138,6 +138,39 @@ pub fn link_escapes(path: &BStr, target: &BStr) -> bool {
     false
 }
 
+/// `prefix` and `path` as git writes them (`quote_c_style`): in quotes if a byte of `path` is not printable
+/// ASCII, a quote or a backslash.
+pub fn c_quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
+    let plain = |b: u8| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\';
+    if path.iter().copied().all(plain) {
+        return [prefix, path].concat();
+    }
+    let mut name = [b"\"", prefix].concat();
+    for &byte in path {
+        let letter = match byte {
+            0x07 => b'a',
+            0x08 => b'b',
+            b'\t' => b't',
+            b'\n' => b'n',
+            0x0b => b'v',
+            0x0c => b'f',
+            b'\r' => b'r',
+            b'"' | b'\\' => byte,
+            _ if plain(byte) => {
+                name.push(byte);
+                continue;
+            }
+            _ => {
+                name.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+                continue;
+            }
+        };
+        name.extend_from_slice(&[b'\\', letter]);
+    }
+    name.push(b'"');
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,6 +303,20 @@ mod tests {
             ("a", "\\\\host\\x"),
         ] {
             assert!(link_escapes(path.into(), target.into()), "{path} -> {target}");
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_as_git_does() {
+        for (bytes, want) in [
+            (&b"a b/~c"[..], "a b/~c"),
+            (b"", ""),
+            (b"a\tb\nc", "\"a\\tb\\nc\""),
+            (b"q\"\\", "\"q\\\"\\\\\""),
+            (b"\x01\x7f\xc3\xa9", "\"\\001\\177\\303\\251\""),
+            (b"\x07\x08\x0b\x0c\r", "\"\\a\\b\\v\\f\\r\""),
+        ] {
+            assert_eq!(String::from_utf8(c_quoted(b"", bytes)).unwrap(), want);
         }
     }
 }

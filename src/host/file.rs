@@ -28,13 +28,13 @@ pub fn failure(doing: &str, path: &Path, error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Refusal::new(Token::NoSpace, format!("no space is left for {what}"))
-                .show(format!("df -h {}", quoted(nearest(path).as_os_str())))
+                .show(format!("df -h {}", quoted(nearest(path))))
                 .next("free some space there and run the command again")
                 .into()
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             Refusal::new(Token::ReadOnly, format!("not allowed: {what} ({error})"))
-                .show(format!("ls -ld {}", quoted(nearest(path).as_os_str())))
+                .show(format!("ls -ld {}", quoted(nearest(path))))
                 .next("give this user access to it and run the command again")
                 .into()
         }
@@ -181,8 +181,8 @@ fn remove_dir(path: &Path) -> io::Result<()> {
 }
 
 /// A word as a shell would take it.
-pub(super) fn quoted(word: &OsStr) -> String {
-    let text = word.to_string_lossy();
+pub fn quoted(word: impl AsRef<OsStr>) -> String {
+    let text = word.as_ref().to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.into_owned()
@@ -288,6 +288,6 @@ mod tests {
         assert_eq!((denied.token, denied.show.as_str()), (Token::ReadOnly, "ls -ld /tmp"));
         assert_eq!(refused(Errno::ACCESS).token, Token::ReadOnly);
         assert!(matches!(failure("writing", path, Errno::IO.into()), Failure::Fault(_)));
-        assert_eq!(quoted(path.as_os_str()), r"'/tmp/no such place/it'\''s'");
+        assert_eq!(quoted(path), r"'/tmp/no such place/it'\''s'");
     }
 }

@@ -30,6 +30,7 @@ pub use env::Env;
 pub use file::failure;
 pub use file::make_dir;
 pub use file::put;
+pub use file::quoted;
 pub use file::read_optional;
 pub use file::remove_left;
 pub use file::remove_tree;

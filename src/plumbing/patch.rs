@@ -9,6 +9,7 @@ use crate::domain::Identity;
 use crate::domain::Mode;
 use crate::domain::RawDigest;
 use crate::domain::Result;
+use crate::domain::c_quoted;
 use crate::plumbing::objects::Objects;
 use bstr::BStr;
 use bstr::ByteSlice;
@@ -169,7 +170,7 @@ impl<'a> Patch<'a> {
         if std::mem::take(&mut self.hunks_done) {
             self.flush()?;
         }
-        let (a, b) = (quoted(b"a/", path), quoted(b"b/", path));
+        let (a, b) = (c_quoted(b"a/", path), c_quoted(b"b/", path));
         if !std::mem::take(&mut self.skip_header) {
             self.line(&[b"diff --git ", &a[..], b" ", &b, b"\n"].concat());
         }
@@ -299,38 +300,6 @@ impl Sum {
         self.flush()?;
         Ok(self.sum.iter().map(|b| format!("{b:02x}")).collect())
     }
-}
-
-/// `prefix` and `path` as git writes a name: quoted if a byte of it needs it.
-fn quoted(prefix: &[u8], path: &BStr) -> Vec<u8> {
-    let plain = |b: u8| (0x20..0x7f).contains(&b) && b != b'"' && b != b'\\';
-    if path.bytes().all(plain) {
-        return [prefix, path].concat();
-    }
-    let mut name = [b"\"", prefix].concat();
-    for byte in path.bytes() {
-        let letter = match byte {
-            0x07 => b'a',
-            0x08 => b'b',
-            b'\t' => b't',
-            b'\n' => b'n',
-            0x0b => b'v',
-            0x0c => b'f',
-            b'\r' => b'r',
-            b'"' | b'\\' => byte,
-            _ if plain(byte) => {
-                name.push(byte);
-                continue;
-            }
-            _ => {
-                name.extend_from_slice(format!("\\{byte:03o}").as_bytes());
-                continue;
-            }
-        };
-        name.extend_from_slice(&[b'\\', letter]);
-    }
-    name.push(b'"');
-    name
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::host::quoted;
 use crate::state::LIST_LANES;
 use crate::state::Landing;
 use crate::state::Ledger;
@@ -238,7 +239,7 @@ impl Past<'_> {
         };
         let taken = |h: &Handle| self.view.handle_taken(h);
         let handle = Handle::from_task(&format!("revert {name}")).unique(taken);
-        let task = quoted(&format!("Revert {name}"));
+        let task = quoted(format!("Revert {name}"));
         Ok(format!(
             "git skein dispatch --wait --name {handle} --onto {} {task} -- git revert --no-edit {commits} && \
              git skein land {handle}",
@@ -310,13 +311,4 @@ fn nothing(clone: Option<&str>) -> crate::domain::Failure {
         .show(show.unwrap_or_else(|| LIST_LANES.to_owned()))
         .next("name an operation, also an undo; git skein log lists them")
         .into()
-}
-
-/// `text` as one word for a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

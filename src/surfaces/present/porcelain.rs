@@ -5,6 +5,7 @@ use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Presence;
 use crate::domain::Verdict;
+use crate::domain::c_quoted;
 use crate::surfaces::present::Page;
 use crate::verbs::doctor::Checkup;
 use crate::verbs::landed::Answered;
@@ -49,7 +50,7 @@ impl Records {
         match self.ends {
             // A text may hold NUL, a path never does.
             Ends::Nul => self.out.extend(last.as_ref().iter().filter(|b| **b != 0)),
-            Ends::Line => self.out.extend(quoted(last.as_ref())),
+            Ends::Line => self.out.extend(c_quoted(b"", last.as_ref())),
         }
         self.out.push(if self.ends == Ends::Nul { 0 } else { b'\n' });
     }
@@ -57,38 +58,6 @@ impl Records {
     fn page(self) -> Page {
         Page { raw: self.out, ..Page::text(String::new()) }
     }
-}
-
-/// git's spelling of a path that has a byte which is not printable ASCII, a quote or a backslash.
-fn quoted(bytes: &[u8]) -> Vec<u8> {
-    let odd = |b: &u8| !matches!(b, b' '..=b'~') || matches!(b, b'"' | b'\\');
-    if !bytes.iter().any(odd) {
-        return bytes.to_vec();
-    }
-    let mut out = vec![b'"'];
-    for byte in bytes {
-        let letter = match byte {
-            0x07 => b'a',
-            0x08 => b'b',
-            b'\t' => b't',
-            b'\n' => b'n',
-            0x0b => b'v',
-            0x0c => b'f',
-            b'\r' => b'r',
-            b'"' | b'\\' => *byte,
-            _ if odd(byte) => {
-                out.extend(format!("\\{byte:03o}").bytes());
-                continue;
-            }
-            _ => {
-                out.push(*byte);
-                continue;
-            }
-        };
-        out.extend([b'\\', letter]);
-    }
-    out.push(b'"');
-    out
 }
 
 fn or_none<T: ToString>(value: Option<T>) -> String {
@@ -302,20 +271,6 @@ fn entry(records: &mut Records, e: &Entry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_are_quoted_as_git_does() {
-        for (bytes, want) in [
-            (&b"a b/~c"[..], "a b/~c"),
-            (b"", ""),
-            (b"a\tb\nc", "\"a\\tb\\nc\""),
-            (b"q\"\\", "\"q\\\"\\\\\""),
-            (b"\x01\x7f\xc3\xa9", "\"\\001\\177\\303\\251\""),
-            (b"\x07\x08\x0b\x0c\r", "\"\\a\\b\\v\\f\\r\""),
-        ] {
-            assert_eq!(String::from_utf8(quoted(bytes)).unwrap(), want);
-        }
-    }
 
     #[test]
     fn the_last_field_is_raw_before_nul() {
