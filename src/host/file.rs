@@ -62,14 +62,16 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// Puts `bytes` at `path` in one step. The permissions of a file there are kept, a symlink there is
 /// replaced, not followed. After a failure `path` holds the old bytes or the new, never a mixture.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let dir = parent(path);
-    write_beside(path, dir, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
-    sync_dir(dir)
+    replace_by(parent(path), path, bytes)
 }
 
 /// The same by way of a folder in which nobody else replaces anything now: what killed ones left there goes.
 pub fn replace_by_way_of(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     remove_left(way)?;
+    replace_by(way, path, bytes)
+}
+
+fn replace_by(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     write_beside(path, way, bytes, 0o666, File::sync_all).map_err(|e| failure("writing", path, e))?;
     sync_dir(parent(path))
 }

@@ -7,6 +7,7 @@ use crate::plumbing::store::Withheld;
 use std::fmt::Display;
 use std::io;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// `doing` failed by an error of `kind`, if one is known.
 pub(super) fn failure(doing: impl Into<String>, kind: Option<ErrorKind>, cause: impl Display) -> Failure {
@@ -30,6 +31,20 @@ pub(super) fn failure(doing: impl Into<String>, kind: Option<ErrorKind>, cause: 
 
 pub(super) fn io(doing: impl Into<String>, error: io::Error) -> Failure {
     failure(doing, Some(error.kind()), error)
+}
+
+/// What is not there is removed already.
+pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
+        _ => Err(e),
+    })
+}
+
+/// Removes the folders between `root` and what stood at `path` that are empty without it.
+pub(super) fn remove_emptied(path: &Path, root: &Path) {
+    let mut above = path.ancestors().skip(1).take_while(|dir| *dir != root);
+    while above.next().is_some_and(|dir| std::fs::remove_dir(dir).is_ok()) {}
 }
 
 /// gix says what it was doing; the error of the system is somewhere below.

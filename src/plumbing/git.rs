@@ -277,16 +277,10 @@ impl Git {
 
     /// Starts a call; [`Git::finish`] gives its answer. What is started together runs together.
     pub(super) fn start(&self, call: &Call<'_>) -> Result<Child> {
-        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
-        crate::fault::git().map_err(failed)?;
-        let mut command = self.command(call);
-        command.stdin(if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(failed)
+        self.spawn(call, if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
     }
 
     pub(super) fn finish(&self, call: &Call<'_>, mut child: Child) -> Result<Output> {
-        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
         let feed = child.stdin.take().zip(call.stdin);
         let output = std::thread::scope(|scope| {
             // A child that answers before it has read everything would block a single thread.
@@ -295,8 +289,8 @@ impl Git {
             }
             child.wait_with_output()
         })
-        .map_err(failed)?;
-        crate::fault::git().map_err(failed)?;
+        .map_err(|e| not_run(call, e))?;
+        crate::fault::git().map_err(|e| not_run(call, e))?;
         Ok(Output { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr: output.stderr })
     }
 
@@ -314,11 +308,14 @@ impl Git {
 
     /// Starts a process that is spoken to through its pipes.
     pub(super) fn converse(&self, call: &Call<'_>) -> Result<Child> {
-        let failed = |e: std::io::Error| Failure::fault(format!("running git {}", words(&call.args)), e);
-        crate::fault::git().map_err(failed)?;
+        self.spawn(call, Stdio::piped())
+    }
+
+    fn spawn(&self, call: &Call<'_>, stdin: Stdio) -> Result<Child> {
+        crate::fault::git().map_err(|e| not_run(call, e))?;
         let mut command = self.command(call);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(failed)
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(|e| not_run(call, e))
     }
 }
 
@@ -329,6 +326,10 @@ fn located(path: &OsStr) -> OsString {
     let mut found =
         here.filter(|p| rustix::fs::access(p, rustix::fs::Access::EXEC_OK).is_ok() && p.is_file());
     found.next().map_or_else(|| "git".into(), PathBuf::into_os_string)
+}
+
+fn not_run(call: &Call<'_>, error: std::io::Error) -> Failure {
+    Failure::fault(format!("running git {}", words(&call.args)), error)
 }
 
 fn words(args: &[OsString]) -> String {

@@ -23,6 +23,7 @@ use std::io;
 use std::io::ErrorKind;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// The index of a worktree while its lock is ours. Nothing is undone when it is dropped: [`HeldIndex::free`].
@@ -168,13 +169,7 @@ impl HeldIndex<'_> {
     }
 
     fn copy(&self) -> Result<()> {
-        let (from, to) = (self.admin.dir.join("index"), copy(&self.admin));
-        let copied = crate::fault::file().and_then(|()| match fs::copy(&from, &to) {
-            // No index is an empty one.
-            Err(e) if e.kind() == ErrorKind::NotFound => remove(&to),
-            other => other.map(drop),
-        });
-        copied.map_err(|e| failed("copying", &self.admin, e))
+        copy_index(&self.admin, &copy(&self.admin))
     }
 
     /// Puts the copy, which git has synced, in the place of the index, durably.
@@ -243,12 +238,7 @@ impl HeldIndex<'_> {
     fn unlink(&self, path: &BStr) -> io::Result<()> {
         let file = self.file(path);
         remove(&file)?;
-        let above = file.ancestors().skip(1).take_while(|dir| *dir != self.admin.path);
-        for dir in above {
-            if fs::remove_dir(dir).is_err() {
-                break;
-            }
-        }
+        disk::remove_emptied(&file, &self.admin.path);
         Ok(())
     }
 }
@@ -267,15 +257,21 @@ fn copy(admin: &Admin) -> PathBuf {
     admin.dir.join("skein-index")
 }
 
-fn lock_of(copy: &std::path::Path) -> PathBuf {
+/// The index of `admin` as it is now, at `to`. No index is an empty one.
+pub(super) fn copy_index(admin: &Admin, to: &Path) -> Result<()> {
+    let copied = crate::fault::file().and_then(|()| match fs::copy(admin.dir.join("index"), to) {
+        Err(e) if e.kind() == ErrorKind::NotFound => remove(to),
+        other => other.map(drop),
+    });
+    copied.map_err(|e| failed("copying", admin, e))
+}
+
+fn lock_of(copy: &Path) -> PathBuf {
     copy.with_extension("lock")
 }
 
-fn remove(path: &std::path::Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(e),
-        _ => Ok(()),
-    }
+fn remove(path: &Path) -> io::Result<()> {
+    disk::gone(fs::remove_file(path))
 }
 
 fn failed(doing: &str, admin: &Admin, e: io::Error) -> Failure {

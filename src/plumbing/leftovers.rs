@@ -6,11 +6,14 @@ use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::is_dot_git;
+use crate::plumbing::capture::folders_of;
 use crate::plumbing::disk;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::checkout_of;
+use crate::plumbing::worktree::names_back;
+use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -30,8 +33,7 @@ impl Objects {
     /// at the end) that hold some and nothing of the tree. Sorted; at most 1000 are named.
     pub fn unseen(&self, root: &Path, tree: Oid) -> Result<Vec<BString>> {
         let paths: HashSet<BString> = self.entries(tree)?.into_iter().map(|(path, _)| path).collect();
-        let above = |p: &BString| p.find_iter("/").map(|end| p[..end].into()).collect::<Vec<BString>>();
-        let folders: HashSet<BString> = paths.iter().flat_map(above).collect();
+        let folders: HashSet<&BStr> = paths.iter().flat_map(|path| folders_of(path.as_bstr())).collect();
         let mut found = Vec::new();
         let mut open = vec![BString::default()];
         while let Some(folder) = open.pop() {
@@ -45,7 +47,7 @@ impl Objects {
                 if path == ".git" || (!is_folder && paths.contains(&path)) || found.len() >= NAMED {
                     continue;
                 }
-                if is_folder && folders.contains(&path) {
+                if is_folder && folders.contains(path.as_bstr()) {
                     path.push(b'/');
                     open.push(path);
                 } else if is_folder {
@@ -87,19 +89,11 @@ impl Repo {
             let path = place(root, &change.path)?;
             crate::fault::file().map_err(|e| failed(&path, e))?;
             let gone = match change.old {
-                Some((Mode::Gitlink, _)) => fs::remove_dir(&path),
-                _ => fs::remove_file(&path),
+                Some((Mode::Gitlink, _)) => disk::gone(fs::remove_dir(&path)),
+                _ => disk::gone(fs::remove_file(&path)),
             };
-            match gone {
-                Err(e) if !matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                    return Err(failed(&path, e));
-                }
-                _ => {}
-            }
-            let mut folder = path.parent();
-            while let Some(empty) = folder.filter(|f| *f != root && fs::remove_dir(f).is_ok()) {
-                folder = empty.parent();
-            }
+            gone.map_err(|e| failed(&path, e))?;
+            disk::remove_emptied(&path, root);
         }
         for change in changes {
             let Some((mode, oid)) = change.new else { continue };
@@ -134,10 +128,7 @@ impl Repo {
 
     /// Whether the folder `path` says that `admin` registers it.
     pub fn is_worktree_of(&self, path: &Path, admin: &Admin) -> bool {
-        let text = fs::read(path.join(".git")).unwrap_or_default();
-        let Some(link) = text.strip_prefix(b"gitdir: ") else { return false };
-        let link = Path::new(std::ffi::OsStr::from_bytes(link.trim_end()));
-        matches!((path.join(link).canonicalize(), admin.dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        names_back(path, &admin.dir)
     }
 
     /// Whether registration and folder name each other, and the folder is no symbolic link.

@@ -7,6 +7,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::plumbing::durable;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
 use crate::plumbing::git::git_dir;
@@ -127,11 +128,19 @@ impl Repo {
 
     /// Sets one key of the repository's own configuration.
     pub fn set_config(&self, key: &str, value: &str) -> Result<()> {
+        self.write_config("--replace-all", key, value)
+    }
+
+    /// Adds a value to a key of it that may have several.
+    pub fn add_config(&self, key: &str, value: &str) -> Result<()> {
+        self.write_config("--add", key, value)
+    }
+
+    fn write_config(&self, how: &str, key: &str, value: &str) -> Result<()> {
         let file = self.dirs.common.join("config");
-        let call = Call::new(["config", "--file"]).arg(&file).args(&["--replace-all", key, value]);
-        self.git.expect(&call)?;
-        crate::plumbing::durable::sync(&file)?;
-        crate::plumbing::durable::sync(&self.dirs.common)
+        self.git.expect(&Call::new(["config", "--file"]).arg(&file).args(&[how, key, value]))?;
+        durable::sync(&file)?;
+        durable::sync(&self.dirs.common)
     }
 
     /// How `branch` stands to its upstream, as git says it: `origin/main: ahead 1, behind 2`.

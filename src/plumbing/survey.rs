@@ -2,7 +2,6 @@
 
 use crate::domain::Oid;
 use crate::domain::Result;
-use crate::plumbing::durable;
 use crate::plumbing::git::Call;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
@@ -45,14 +44,6 @@ impl Repo {
             ["rev-list", "--objects", "--no-object-names", &commit, "--not", "--single-worktree", "--all"];
         let call = self.call(&args);
         self.git.expect(&call.reads())?.text().lines().map(str::parse).collect()
-    }
-
-    /// Adds a value to a key of the repository's own configuration that may have several.
-    pub fn add_config(&self, key: &str, value: &str) -> Result<()> {
-        let file = self.dirs.common.join("config");
-        self.git.expect(&Call::new(["config", "--file"]).arg(&file).args(&["--add", key, value]))?;
-        durable::sync(&file)?;
-        durable::sync(&self.dirs.common)
     }
 
     /// The object folders that this repository borrows from.

@@ -285,12 +285,15 @@ impl Repo {
 
 /// The worktree of the administrative folder `dir`, if each names the other.
 fn worktree_of(dir: &Path) -> Option<PathBuf> {
-    let link = std::fs::read(dir.join("gitdir")).ok()?;
-    let path = dir.join(Path::new(std::ffi::OsStr::from_bytes(link.trim_end())).parent()?);
-    let back = std::fs::read(path.join(".git")).ok()?;
-    let back = Path::new(std::ffi::OsStr::from_bytes(back.strip_prefix(b"gitdir: ")?.trim_end()));
-    let same = std::fs::canonicalize(path.join(back)).ok()? == std::fs::canonicalize(dir).ok()?;
-    same.then_some(path)
+    checkout_of(dir).filter(|path| names_back(path, dir))
+}
+
+/// Whether the folder `path` says that the administrative folder `dir` registers it.
+pub(super) fn names_back(path: &Path, dir: &Path) -> bool {
+    let text = std::fs::read(path.join(".git")).unwrap_or_default();
+    let Some(link) = text.strip_prefix(b"gitdir: ") else { return false };
+    let link = path.join(std::ffi::OsStr::from_bytes(link.trim_end()));
+    matches!((link.canonicalize(), dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// What git leaves in a worktree's folder while something is under way, and where it notes the branch.

@@ -6,6 +6,7 @@ use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::plumbing::capture::disk::Stamp;
+use crate::plumbing::capture::disk::Time;
 use crate::plumbing::capture::folders_of;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::objects::oid_of;
@@ -41,12 +42,7 @@ impl Birth {
     /// From `index_copy`, a copy of the worktree's index that was made after the checkout and before the
     /// worker ran: nothing that happened after the copy's own mtime can hide behind an older stat.
     pub fn read(index_copy: &Path, objects: &Objects) -> Result<Birth> {
-        let failed = |e: gix::Error| Failure::fault(format!("reading the index {}", index_copy.display()), e);
-        let index =
-            gix::index::File::at(index_copy, objects.hash, false, gix::index::decode::Options::default())
-                .map_err(failed)?;
-        let written = index.timestamp();
-        let written = (written.unix_seconds() as u32, written.nanoseconds());
+        let (index, written) = index_at(index_copy, objects)?;
         let mut birth = Birth::default();
         for entry in index.entries() {
             let path = entry.path(&index);
@@ -102,6 +98,15 @@ impl Birth {
             None => !self.outside.is_empty() && folders_of(path).any(|folder| self.outside.contains(folder)),
         }
     }
+}
+
+/// An index, and when its file was written.
+pub(super) fn index_at(path: &Path, objects: &Objects) -> Result<(gix::index::File, Time)> {
+    let index = gix::index::File::at(path, objects.hash, false, gix::index::decode::Options::default())
+        .map_err(|e| Failure::fault(format!("reading the index {}", path.display()), e))?;
+    let written = index.timestamp();
+    let written = (written.unix_seconds() as u32, written.nanoseconds());
+    Ok((index, written))
 }
 
 pub(super) fn mode_of(mode: gix::index::entry::Mode) -> Option<Mode> {

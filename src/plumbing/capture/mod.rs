@@ -181,7 +181,7 @@ impl Base {
 }
 
 /// The folders that lead to `path`, the nearest first.
-fn folders_of(path: &BStr) -> impl Iterator<Item = &BStr> {
+pub(super) fn folders_of(path: &BStr) -> impl Iterator<Item = &BStr> {
     path.rfind_iter(b"/").map(|end| path[..end].as_bstr())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::Change;
 use crate::domain::Entry;
+use crate::plumbing::capture::birth::index_at;
 use crate::plumbing::capture::birth::mode_of;
 use crate::plumbing::capture::disk;
 use crate::plumbing::capture::disk::Found;
@@ -21,13 +22,7 @@ impl Repo {
     /// True if index and working tree have the old side of each of `changes` beyond doubt. On any doubt
     /// `false`: only git can tell, by reading the files.
     pub fn is_untouched(&self, admin: &Admin, changes: &[Change]) -> bool {
-        let options = gix::index::decode::Options::default();
-        let Ok(index) = gix::index::File::at(admin.dir.join("index"), self.objects.hash, false, options)
-        else {
-            return false;
-        };
-        let written = index.timestamp();
-        let written = (written.unix_seconds() as u32, written.nanoseconds());
+        let Ok((index, written)) = index_at(&admin.dir.join("index"), &self.objects) else { return false };
         let Ok(root) = disk::root(&admin.path) else { return false };
         changes.iter().all(|change| match change.old {
             None => index.entry_by_path(change.path.as_ref()).is_none(),
