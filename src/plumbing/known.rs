@@ -40,7 +40,7 @@ impl Known {
         known
     }
 
-    /// The kind and content that the file gives `oid`; `hash` says what id they really have.
+    /// The kind and content that the file gives `oid`; `is` says whether they really have that id.
     pub fn get(&self, oid: Oid, is: impl FnOnce(Kind, &[u8]) -> bool) -> Option<(Kind, Vec<u8>)> {
         let (kind, content) = self.at.get(&oid)?;
         let content = self.bytes.get(content.clone())?;

@@ -28,9 +28,6 @@ use std::collections::HashSet;
 
 const INDEX: &str = "index.json";
 
-/// How a snapshot is told from what else a kept commit has as a parent.
-pub const SNAPSHOT: &str = "snapshot of";
-
 /// The first line of a commit that keeps.
 const KEPT: &str = "kept of closed workers";
 
@@ -51,9 +48,9 @@ pub fn fold(repo: &Repo, view: &View, clone: &str, at: i64, closing: &[Closing<'
     let mut edits = Vec::new();
     edits.extend(keep(repo, view, clone, &month, at, closing)?);
     let newest = newest(repo, view)?;
-    let fresh: Vec<(&Closing<'_>, Folded)> =
-        closing.iter().map(|one| (one, folded(one, newest.get(&one.worker.id), at))).collect();
-    let fresh: Vec<_> = fresh.into_iter().filter(|(o, f)| newest.get(&o.worker.id) != Some(f)).collect();
+    let entry = |one: &'_ Closing<'_>| folded(one, newest.get(&one.worker.id), at);
+    let is_new = |(one, entry): &(&Closing<'_>, Folded)| newest.get(&one.worker.id) != Some(entry);
+    let fresh: Vec<_> = closing.iter().map(|one| (one, entry(one))).filter(is_new).collect();
     if fresh.is_empty() {
         return Ok(edits);
     }

@@ -13,6 +13,11 @@ use bstr::BString;
 /// Who writes our record commits: the program, not the person.
 pub const AUTHOR: &str = "git-skein <skein@git-skein.invalid>";
 
+/// Whether the program wrote `commit`.
+pub(super) fn is_ours(commit: &Commit) -> bool {
+    commit.author.starts_with(AUTHOR.as_bytes())
+}
+
 /// Ref moves to be made together. Dropping it publishes nothing.
 #[must_use = "a draft changes nothing until it is published"]
 pub struct Draft<'r> {

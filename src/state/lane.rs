@@ -7,6 +7,7 @@ use crate::domain::OpId;
 use crate::domain::Result;
 use crate::plumbing::Edit;
 use crate::plumbing::Repo;
+use crate::state::draft::is_ours;
 use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::Entry;
@@ -115,8 +116,7 @@ fn entry(repo: &Repo, oid: Oid) -> Result<(Read<LaneRecord>, Vec<Oid>)> {
 pub(super) fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
     let Some(first) = parents.first() else { return Ok(None) };
     let commit = repo.objects.commit(*first)?;
-    let ours = commit.author.starts_with(crate::state::draft::AUTHOR.as_bytes())
-        && repo.objects.entry_at(commit.tree, "record.json".into())?.is_some();
+    let ours = is_ours(&commit) && repo.objects.entry_at(commit.tree, "record.json".into())?.is_some();
     Ok(ours.then_some(*first))
 }
 
@@ -126,7 +126,7 @@ pub fn open_move(repo: &Repo, tip: Option<Oid>) -> Result<Option<Move>> {
     for found in walk(repo, tip) {
         let (_, LaneRecord { op, at, entry, .. }) = found?;
         match entry {
-            Entry::Intent(landing) => return Ok(Some(Move { op, at, landing, undoes: None })),
+            Entry::Intent(landing) => return Ok(Some(landing.into_move(op, at))),
             Entry::Undo(undo) => return Ok(Some(undo.to_move(op, at))),
             Entry::Landing(_) | Entry::Undone(_) | Entry::Abandoned { .. } => return Ok(None),
             Entry::Evidence(_) => {}

@@ -20,8 +20,7 @@ impl Local {
         self.root.join("run")
     }
 
-    /// What only spares work.
-    /// What can be made again at any time.
+    /// What only spares work, and can be made again at any time.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }

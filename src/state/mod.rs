@@ -11,7 +11,6 @@ mod view;
 mod worker;
 
 pub use archive::Closing;
-pub use archive::SNAPSHOT;
 pub use archive::fold;
 pub use draft::Draft;
 pub use draft::record_commit;

@@ -14,10 +14,10 @@ pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
 pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 /// Plain git that lists all lanes with their newest records.
 pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
-/// Where all lanes are.
-pub const LANES: &str = "refs/skein/lane";
 /// The same for the archives.
 pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
+/// Where all lanes are.
+pub const LANES: &str = "refs/skein/lane";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 /// Everything of ours.
@@ -113,6 +113,11 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))
             .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
     }
+}
+
+/// Where the record of a worker holds its `n`th delta.
+pub fn delta(n: u32) -> String {
+    format!("delta/{n}/delta.json")
 }
 
 #[cfg(test)]

@@ -198,7 +198,13 @@ pub struct CandidateRecord {
 impl CandidateRecord {
     /// The move that makes the candidate the tip of its branch.
     pub fn to_move(&self) -> Move {
-        Move { op: self.op, at: self.at, landing: self.landing.clone(), undoes: None }
+        self.landing.clone().into_move(self.op, self.at)
+    }
+}
+
+impl Landing {
+    pub fn into_move(self, op: OpId, at: i64) -> Move {
+        Move { op, at, landing: self, undoes: None }
     }
 }
 
@@ -206,7 +212,7 @@ impl Undo {
     pub fn to_move(&self, op: OpId, at: i64) -> Move {
         let Undo { onto, old, new, .. } = self.clone();
         let landing = Landing { onto, old, new, delta: None, branch: None };
-        Move { op, at, landing, undoes: Some(self.undoes) }
+        Move { undoes: Some(self.undoes), ..landing.into_move(op, at) }
     }
 }
 

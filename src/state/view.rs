@@ -185,7 +185,7 @@ impl Worker {
         if self.record.deltas == 0 {
             return Ok(None);
         }
-        let path = format!("delta/{}/delta.json", self.record.deltas);
+        let path = names::delta(self.record.deltas);
         match read(repo, self.tree, &path)? {
             Read::Known(delta) => Ok(Some(delta)),
             Read::Unknown(why) => Err(Failure::fault(format!("reading {path} of worker {}", self.id), why)),

@@ -8,7 +8,7 @@ use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Objects;
 use crate::plumbing::Repo;
-use crate::state::draft::AUTHOR;
+use crate::state::draft::is_ours;
 use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::DeltaCommit;
@@ -42,7 +42,7 @@ pub fn dirty_base(repo: &Repo, tree: Oid, parent: Oid, at: i64) -> Result<Oid> {
 /// The commit that `base` was made on, if it holds uncommitted changes.
 pub fn committed_base(objects: &Objects, base: Oid) -> Result<Option<Oid>> {
     let commit = objects.commit(base)?;
-    let ours = commit.subject() == DIRTY_BASE && commit.author.starts_with_str(AUTHOR);
+    let ours = commit.subject() == DIRTY_BASE && is_ours(&commit);
     Ok(commit.parents.first().copied().filter(|_| ours && commit.parents.len() == 1))
 }
 
@@ -56,7 +56,7 @@ pub fn next(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64) -> Res
 /// The record that adds a frozen delta; the delta's tip becomes a parent, so it lives as long as the record.
 pub fn freeze(repo: &Repo, worker: &Worker, delta: &DeltaRecord) -> Result<Edit> {
     let record = WorkerRecord { deltas: delta.n, ..worker.record.clone() };
-    let path = format!("delta/{}/delta.json", delta.n);
+    let path = names::delta(delta.n);
     let edits = [entry(repo, "record.json", &encode(&record)?)?, entry(repo, &path, &encode(delta)?)?];
     let tree = repo.objects.edit_tree(worker.tree, edits)?;
     let subject = format!("{}: delta {}", record.handle, delta.n);

@@ -14,7 +14,6 @@ use crate::plumbing::Excludes;
 use crate::plumbing::Limits;
 use crate::plumbing::Moved;
 use crate::state::Draft;
-use crate::state::SNAPSHOT;
 use crate::state::head_ref;
 use crate::state::record_commit;
 use crate::state::wip_ref;
@@ -22,6 +21,9 @@ use crate::verbs::custody;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
+
+/// The first words of a snapshot: by them it is told from a stray among the parents of another.
+const SNAPSHOT: &str = "snapshot of";
 
 /// Where a worker's refs stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -112,8 +112,7 @@ impl Past<'_> {
     /// Every finished move.
     fn moves(&self) -> impl Iterator<Item = Move> + '_ {
         let landings = self.ledger.landings.iter();
-        let landings =
-            landings.map(|(op, at, l)| Move { op: *op, at: *at, landing: l.clone(), undoes: None });
+        let landings = landings.map(|(op, at, landing)| landing.clone().into_move(*op, *at));
         landings.chain(self.ledger.undos.iter().map(|(op, at, u)| u.to_move(*op, *at)))
     }
 

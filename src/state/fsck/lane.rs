@@ -37,13 +37,9 @@ impl Audit<'_> {
             };
             let LaneRecord { op, at, entry, .. } = record;
             let keeps = match entry {
-                Entry::Intent(landing) => {
-                    self.announced(name, oid, &mut reading, Move { op, at, landing, undoes: None })
-                }
+                Entry::Intent(landing) => self.announced(name, oid, &mut reading, landing.into_move(op, at)),
                 Entry::Undo(undo) => self.announced(name, oid, &mut reading, undo.to_move(op, at)),
-                Entry::Landing(landing) => {
-                    self.done(name, oid, &mut reading, Move { op, at, landing, undoes: None })
-                }
+                Entry::Landing(landing) => self.done(name, oid, &mut reading, landing.into_move(op, at)),
                 Entry::Undone(undo) => self.done(name, oid, &mut reading, undo.to_move(op, at)),
                 Entry::Abandoned { .. } => {
                     let closes = reading.open.take().is_some_and(|open| open.op == op);

@@ -20,7 +20,7 @@ use crate::plumbing::Commit;
 use crate::plumbing::Kind;
 use crate::plumbing::Ref;
 use crate::plumbing::Repo;
-use crate::state::draft::AUTHOR;
+use crate::state::draft::is_ours;
 use crate::state::names;
 use crate::state::names::Ours;
 use crate::state::record::Move;
@@ -107,12 +107,11 @@ impl<'r> Audit<'r> {
     }
 
     fn list(&mut self) -> Result<()> {
-        let all = [names::SHARED, names::LOCAL, names::NOTES];
-        for name in self.repo.dangling(&all)? {
+        for name in self.repo.dangling(names::SPACES)? {
             let show = format!("git symbolic-ref {name}");
             self.add(Code::SymbolicRef, name, "it is a symbolic ref to a ref that does not exist", show);
         }
-        for Ref { name, oid, points_at } in self.repo.refs(&all)? {
+        for Ref { name, oid, points_at } in self.repo.refs(names::SPACES)? {
             let Some(ours) = names::parse(&name) else {
                 let show = format!("git for-each-ref {name}");
                 self.add(Code::StrayRef, &name, "this version knows no ref of that name", show);
@@ -151,7 +150,7 @@ impl<'r> Audit<'r> {
             Some(at) => {
                 let empty = self.repo.objects.empty_tree();
                 if let Some(commit) = self.read(&name, |repo| repo.objects.commit(at))
-                    && (!commit.parents.is_empty() || commit.tree != empty || !by_us(&commit))
+                    && (!commit.parents.is_empty() || commit.tree != empty || !is_ours(&commit))
                 {
                     let says = "it is not the sentinel: a commit of ours without parents and files";
                     self.on_commit(Code::SentinelAltered, &name, at, says);
@@ -234,7 +233,7 @@ impl<'r> Audit<'r> {
             let parents = commit.parents.clone();
             let previous = self.read(name, |repo| super::lane::previous(repo, &parents));
             next = previous.flatten();
-            if !by_us(&commit) {
+            if !is_ours(&commit) {
                 self.on_commit(Code::ChainBroken, name, oid, "this commit was not made by the program");
             }
             // One that cannot be read is there all the same.
@@ -283,8 +282,4 @@ fn strangers(found: &Value, known: &Value, at: &str, extra: &mut Vec<String>) {
         }
         _ => {}
     }
-}
-
-fn by_us(commit: &Commit) -> bool {
-    commit.author.starts_with(AUTHOR.as_bytes())
 }

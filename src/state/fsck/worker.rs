@@ -8,6 +8,7 @@ use crate::plumbing::Commit;
 use crate::plumbing::Repo;
 use crate::state::fsck::Audit;
 use crate::state::fsck::Code;
+use crate::state::names;
 use crate::state::record::DeltaRecord;
 use crate::state::record::WorkerRecord;
 use crate::state::worker::describe;
@@ -67,7 +68,7 @@ impl Audit<'_> {
         if record.deltas == before.deltas {
             self.parents(name, at, commit, &[previous]);
         } else if record.deltas == before.deltas + 1 {
-            let path = path(record.deltas);
+            let path = names::delta(record.deltas);
             let tip = self.read(name, |repo| tip_of(repo, commit.tree, &path)).flatten();
             let Some(tip) = tip else { return };
             if commit.parents.contains(&tip) {
@@ -91,7 +92,7 @@ impl Audit<'_> {
 
     /// Delta `n` as the newest record holds it: the same in all records since, and true.
     fn delta(&mut self, name: &RefName, chain: &[(Oid, Commit, Option<Oid>)], worker: &WorkerRecord, n: u32) {
-        let path = path(n);
+        let path = names::delta(n);
         let Some((at, newest, _)) = chain.last() else { return };
         let found = |tree: Oid, repo: &Repo| repo.objects.entry_at(tree, path.as_str().into());
         let Some(blob) = self.read(name, |repo| found(newest.tree, repo)) else { return };
@@ -118,10 +119,6 @@ impl Audit<'_> {
             self.on_commit(Code::DeltaDiffers, name, *at, format!("{path}: {what}"));
         }
     }
-}
-
-fn path(n: u32) -> String {
-    format!("delta/{n}/delta.json")
 }
 
 /// The tip that the delta at `path` names, whatever else is wrong with it.
