@@ -1,5 +1,6 @@
 //! `dispatch --from`: each task in a line.
 
+use crate::domain::Outcome;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::GOOD;
@@ -19,9 +20,9 @@ impl Page {
 
 fn entry(entry: &Entry) -> String {
     let (style, why) = match &entry.state {
-        State::Started { outcome, reason, .. } => match outcome.word() {
-            "ready" => (GOOD, reason.clone()),
-            "active" => (WARN, Some(format!("git skein wait {}", entry.name))),
+        State::Started { outcome, reason, .. } => match outcome {
+            Outcome::Ready => (GOOD, reason.clone()),
+            Outcome::Active => (WARN, Some(format!("git skein wait {}", entry.name))),
             _ => (BAD, reason.clone()),
         },
         State::Waiting => (WARN, None),

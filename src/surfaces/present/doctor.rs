@@ -3,9 +3,9 @@
 use crate::domain::doctor::Finding;
 use crate::domain::doctor::Level;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::guidance;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
-use crate::surfaces::style::DIM;
 use crate::surfaces::style::GOOD;
 use crate::surfaces::style::WARN;
 use crate::surfaces::style::line;
@@ -45,10 +45,5 @@ fn finding(f: &Finding) -> String {
     if f.level == Level::Ok {
         return text;
     }
-    for (what, command) in [("see: ", &f.show), ("next:", &f.next)] {
-        if !command.is_empty() {
-            text.push_str(&format!("         {} {}\n", paint(DIM, what), line(command)));
-        }
-    }
-    text
+    text + &guidance("         ", &f.show, &f.next)
 }

@@ -2,8 +2,8 @@
 
 use crate::domain::Exit;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::guidance;
 use crate::surfaces::style::BAD;
-use crate::surfaces::style::DIM;
 use crate::surfaces::style::GOOD;
 use crate::surfaces::style::WARN;
 use crate::surfaces::style::count;
@@ -29,8 +29,7 @@ fn text(report: &Report) -> String {
         if let Some(oid) = finding.oid {
             text.push_str(&format!("  at {oid}\n"));
         }
-        text.push_str(&format!("  {} {}\n", paint(DIM, "see: "), line(&finding.show)));
-        text.push_str(&format!("  {} {}\n", paint(DIM, "next:"), finding.next));
+        text.push_str(&guidance("  ", &finding.show, finding.next));
     }
     let (errors, warnings) = (report.count(Level::Error), report.count(Level::Warning));
     let looked = format!("{}, {}", count(report.workers, "worker"), count(report.records, "record"));

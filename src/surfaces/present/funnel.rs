@@ -43,10 +43,7 @@ impl Page {
             if one.exit.code() > page.exit.code() {
                 page.exit = one.exit;
             }
-            values.push(match result {
-                Ok(done) => serde_json::json!({ "name": name, "result": done }),
-                Err(failure) => serde_json::json!({ "name": name, "error": error(failure) }),
-            });
+            values.push(landing(name, result));
         }
         if json {
             page.out = envelope("land", "result", &values);
@@ -76,6 +73,14 @@ impl Page {
 
     pub fn log(log: &Log, json: bool) -> Page {
         Page::of("log", log, json, |log| log.entries.iter().map(verdict::entry).collect())
+    }
+}
+
+/// One of several landings.
+pub(super) fn landing(name: &str, result: &Result<Landed>) -> serde_json::Value {
+    match result {
+        Ok(done) => serde_json::json!({ "name": name, "result": done }),
+        Err(failure) => serde_json::json!({ "name": name, "error": error(failure) }),
     }
 }
 

@@ -1,11 +1,10 @@
 //! `land --all`: the plan, then each landing.
 
 use crate::domain::Exit;
-use crate::domain::Failure;
 use crate::domain::Token;
 use crate::surfaces::present::Page;
 use crate::surfaces::present::envelope;
-use crate::surfaces::present::error;
+use crate::surfaces::present::funnel::landing;
 use crate::surfaces::style::BOLD;
 use crate::surfaces::style::DIM;
 use crate::surfaces::style::WARN;
@@ -24,22 +23,16 @@ impl Page {
     /// All that was done, for programs. A person has seen it already, so only the exit code is new.
     pub fn land_all(plan: &Plan, landings: &Landings, json: bool) -> Page {
         let mut code = exit(plan);
-        let mut values = Vec::new();
-        for (name, result) in landings {
-            values.push(match result {
-                Ok(done) => serde_json::json!({ "name": name, "result": done }),
-                Err(failure) => {
-                    // What one before it brought already is no failure of this one.
-                    let empty = matches!(failure, Failure::Refusal(r) if r.token == Token::Empty);
-                    if !empty && failure.exit().code() > code.code() {
-                        code = failure.exit();
-                    }
-                    serde_json::json!({ "name": name, "error": error(failure) })
-                }
-            });
+        for failure in landings.iter().filter_map(|(_, result)| result.as_ref().err()) {
+            // What one before it brought already is no failure of this one.
+            let empty = failure.token() == Some(Token::Empty);
+            if !empty && failure.exit().code() > code.code() {
+                code = failure.exit();
+            }
         }
         let landed = landings.iter().filter(|(_, result)| result.is_ok()).count();
         let out = if json {
+            let values: Vec<_> = landings.iter().map(|(name, result)| landing(name, result)).collect();
             envelope("land", "result", &serde_json::json!({ "plan": plan, "landings": values }))
         } else {
             let all = count(plan.order.len() + plan.last.len(), "worker");

@@ -125,11 +125,11 @@ fn refused(refusal: &Refusal) -> String {
     if refusal.lines.len() > 40 {
         text.push_str(&format!("  and {} more\n", refusal.lines.len() - 40));
     }
-    if !refusal.show.is_empty() {
-        text.push_str(&format!("{} {}\n", paint(DIM, "see: "), line(&refusal.show)));
-    }
-    if !refusal.next.is_empty() {
-        text.push_str(&format!("{} {}\n", paint(DIM, "next:"), line(&refusal.next)));
-    }
-    text
+    text + &guidance("", &refusal.show, &refusal.next)
+}
+
+/// The lines that say what shows it and what to do; none for what is empty.
+fn guidance(indent: &str, show: &str, next: &str) -> String {
+    let said = [("see: ", show), ("next:", next)].into_iter().filter(|(_, text)| !text.is_empty());
+    said.map(|(what, text)| format!("{indent}{} {}\n", paint(DIM, what), line(text))).collect()
 }

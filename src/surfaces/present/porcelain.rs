@@ -226,32 +226,15 @@ fn landed(records: &mut Records, a: &Answered) {
 fn entry(records: &mut Records, e: &Entry) {
     let (op, at, commit) = (e.record.op.to_string(), e.record.at.to_string(), e.commit.to_string());
     let head = |kind| [kind, op.as_str(), at.as_str(), e.lane.as_str(), commit.as_str()];
-    let back = |kind, undo: &Undo| {
-        let rest =
-            [undo.onto.to_string(), undo.old.to_string(), undo.new.to_string(), undo.undoes.to_string()];
-        head(kind).into_iter().map(ToOwned::to_owned).chain(rest).collect::<Vec<String>>()
-    };
-    let plain = |records: &mut Records, fields: Vec<String>| {
-        records.plain(&fields.iter().map(String::as_str).collect::<Vec<_>>());
-    };
-    let mut moved = |kind, landing: &Landing| {
-        let delta = landing.delta.as_ref();
-        let rest = [
-            landing.onto.to_string(),
-            landing.old.to_string(),
-            landing.new.to_string(),
-            or_none(delta.map(|d| d.worker)),
-            or_none(delta.map(|d| d.n)),
-            or_none(landing.branch.as_ref().map(|b| b.as_str())),
-        ];
+    let mut moved = |kind, rest: &[String]| {
         let fields: Vec<&str> = head(kind).into_iter().chain(rest.iter().map(String::as_str)).collect();
         records.plain(&fields);
     };
     match &e.record.entry {
-        LaneEntry::Intent(landing) => moved("intent", landing),
-        LaneEntry::Landing(landing) => moved("landing", landing),
-        LaneEntry::Undo(undo) => plain(records, back("undo", undo)),
-        LaneEntry::Undone(undo) => plain(records, back("undone", undo)),
+        LaneEntry::Intent(landing) => moved("intent", &of_landing(landing)),
+        LaneEntry::Landing(landing) => moved("landing", &of_landing(landing)),
+        LaneEntry::Undo(undo) => moved("undo", &of_undo(undo)),
+        LaneEntry::Undone(undo) => moved("undone", &of_undo(undo)),
         LaneEntry::Abandoned { why } => records.text(&head("abandoned"), why),
         LaneEntry::Evidence(run) => {
             let rest = [
@@ -266,6 +249,22 @@ fn entry(records: &mut Records, e: &Entry) {
             records.text(&fields, &run.command);
         }
     }
+}
+
+fn of_landing(landing: &Landing) -> [String; 6] {
+    let delta = landing.delta.as_ref();
+    [
+        landing.onto.to_string(),
+        landing.old.to_string(),
+        landing.new.to_string(),
+        or_none(delta.map(|d| d.worker)),
+        or_none(delta.map(|d| d.n)),
+        or_none(landing.branch.as_ref().map(|b| b.as_str())),
+    ]
+}
+
+fn of_undo(undo: &Undo) -> [String; 4] {
+    [undo.onto.to_string(), undo.old.to_string(), undo.new.to_string(), undo.undoes.to_string()]
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use crate::domain::REFUSALS;
 use crate::domain::Token;
 use crate::domain::explained;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::guidance;
 use crate::surfaces::style::BOLD;
-use crate::surfaces::style::DIM;
 use crate::surfaces::style::paint;
 
 impl Page {
@@ -54,13 +54,10 @@ fn list() -> String {
 
 fn one(e: &Explained) -> String {
     format!(
-        "{} (exit code {}): {}\n{} {}\n{} {}\n",
+        "{} (exit code {}): {}\n{}",
         paint(BOLD, e.token.as_str()),
         e.token.exit().code(),
         plain(e.means),
-        paint(DIM, "see: "),
-        plain(e.show),
-        paint(DIM, "next:"),
-        plain(e.next)
+        guidance("", &plain(e.show), &plain(e.next))
     )
 }
