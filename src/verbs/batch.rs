@@ -5,7 +5,6 @@
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::Handle;
-use crate::domain::Liveness;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Result;
@@ -221,7 +220,7 @@ fn look(session: &Session<'_>, view: &View, requests: &[Request], batch: &mut Ba
             continue;
         };
         let record = &worker.record;
-        lost |= record.outcome == Outcome::Active && custody::liveness(session, worker) == Liveness::Gone;
+        lost |= custody::supervisor_lost(session, record);
         let was = entry.state.clone();
         entry.state = State::Started {
             worker: worker.id,

@@ -67,7 +67,7 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
 }
 
 /// What the lock of an index begins with while a landing of ours holds it.
-pub const MARK: &[u8] = b"git-skein landing ";
+const MARK: &[u8] = b"git-skein landing ";
 
 /// What the lock of an index holds while operation `op` moves it.
 pub fn mark(op: OpId) -> String {
@@ -82,15 +82,11 @@ pub fn marked_by(mark: &[u8]) -> Option<String> {
 /// Removes a lock that a landing of ours left on an index. The land lock is held and no intent is open: the
 /// landing that took it is over. True if there was one.
 pub fn free_left(session: &Session<'_>, admin: &Admin) -> Result<bool> {
-    match session.repo.index_lock(admin).filter(|mark| mark.starts_with(MARK)) {
-        Some(mark) => free_stale(session, admin, &mark).map(|()| true),
-        None => Ok(false),
-    }
-}
-
-fn free_stale(session: &Session<'_>, admin: &Admin, mark: &BString) -> Result<()> {
+    let mark = session.repo.index_lock(admin).filter(|mark| mark.starts_with(MARK));
+    let Some(mark) = mark else { return Ok(false) };
     let held = session.repo.inherit_index(admin, &mark.to_str_lossy());
-    held.map_or(Ok(()), |held| held.free())
+    held.map_or(Ok(()), |held| held.free())?;
+    Ok(true)
 }
 
 pub fn index_locked(admin: &Admin) -> Failure {

@@ -60,6 +60,11 @@ pub fn liveness_of(session: &Session<'_>, record: &WorkerRecord) -> Liveness {
     if locks.iter().any(|l| l.exists()) { Liveness::Gone } else { Liveness::Unknown }
 }
 
+/// Whether it is recorded as running, but its process is gone.
+pub fn supervisor_lost(session: &Session<'_>, record: &WorkerRecord) -> bool {
+    record.outcome == Outcome::Active && liveness_of(session, record) == Liveness::Gone
+}
+
 pub fn refuse_running(session: &Session<'_>, worker: &Worker) -> Result<()> {
     // A supervisor writes the outcome when the run is over, and is gone a moment later.
     if worker.record.outcome != Outcome::Active || liveness(session, worker) != Liveness::Live {

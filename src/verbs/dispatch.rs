@@ -84,11 +84,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     session.refuse_in_worker("dispatch")?;
     let wish = check(session, request)?;
     let view = session.view()?;
-    let onto = match &request.onto {
-        Some(name) => RefName::branch(name)?,
-        None => session.trunk(&view)?,
-    };
-    let target = session.branch_tip(&view, &onto)?;
+    let (onto, target) = target(session, &view, request)?;
     let dirty = if request.with_dirty { Some(Checkout::look(session)?) } else { None };
     let (start, base_name) = match &dirty {
         Some(dirty) => (dirty.head, dirty.name.clone()),
@@ -131,14 +127,18 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     })
 }
 
+/// The branch that the work is for, and where it is.
+fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(RefName, Oid)> {
+    let named = request.onto.as_deref().map(RefName::branch).transpose()?;
+    let onto = session.onto(view, named.as_ref())?;
+    let target = session.branch_tip(view, &onto)?;
+    Ok((onto, target))
+}
+
 /// Refuses what can be known to be wrong with a request now. Nothing is written.
 pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result<()> {
     check(session, request)?;
-    let onto = match &request.onto {
-        Some(name) => RefName::branch(name)?,
-        None => session.trunk(view)?,
-    };
-    let target = session.branch_tip(view, &onto)?;
+    let (onto, target) = target(session, view, request)?;
     base(session, request, &onto, target).map(drop)
 }
 

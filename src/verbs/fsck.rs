@@ -1,8 +1,6 @@
 //! `fsck`: everything that is stored is looked at, without caches and without trust. It writes nothing, but for
 //! `--rebuild`, which makes again what follows from the rest.
 
-use crate::domain::Liveness;
-use crate::domain::Outcome;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -102,7 +100,7 @@ fn supervised(session: &Session<'_>, audit: &mut Audit<'_>, worktrees: &[Worktre
                 LIST,
             );
         }
-        if record.outcome == Outcome::Active && custody::liveness_of(session, &record) == Liveness::Gone {
+        if custody::supervisor_lost(session, &record) {
             let says = format!("worker {id} is active, but nobody holds its lock");
             audit.add(Code::LockStale, &record.handle, says, LIST);
         }
@@ -115,7 +113,7 @@ fn left_behind(session: &Session<'_>, audit: &mut Audit<'_>, worktrees: &[Worktr
     if free(&session.local.land_lock()) {
         for worktree in worktrees {
             let mark = session.repo.index_lock(&worktree.admin());
-            if mark.is_some_and(|mark| mark.starts_with(checkout::MARK)) {
+            if mark.and_then(|mark| checkout::marked_by(&mark)).is_some() {
                 let says = "a landing locked its index and ended";
                 let show = format!("git -C '{}' status", worktree.path.display());
                 audit.add(Code::LockStale, worktree.path.display(), says, show);

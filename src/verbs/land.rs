@@ -142,10 +142,7 @@ impl Resolved {
 
     /// The branch it goes to: the one asked for, else the worker's own, else the trunk.
     pub fn target(&self, session: &Session<'_>, view: &View, request: &Request) -> Result<RefName> {
-        match (&request.onto, &self.worker_onto) {
-            (Some(onto), _) | (None, Some(onto)) => Ok(onto.clone()),
-            (None, None) => session.trunk(view),
-        }
+        session.onto(view, request.onto.as_ref().or(self.worker_onto.as_ref()))
     }
 
     fn is_new(&self) -> bool {

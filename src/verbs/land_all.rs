@@ -69,10 +69,7 @@ pub type Landings = Vec<(String, Result<Landed>)>;
 pub fn plan(session: &mut Session<'_>, request: &Request) -> Result<Plan> {
     session.refuse_in_worker("land")?;
     let view = land::begin(session, request.dry_run)?;
-    let onto = match &request.onto {
-        Some(onto) => onto.clone(),
-        None => session.trunk(&view)?,
-    };
+    let onto = session.onto(&view, request.onto.as_ref())?;
     let tip = session.branch_tip(&view, &onto)?;
     let mut left_out = Vec::new();
     let ready = ready(session, &view, &onto, request, &mut left_out)?;

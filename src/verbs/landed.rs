@@ -51,7 +51,7 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     if let Some(worker) = archived(session, &view, &request.name, &no_worker)? {
         return of_worker(session, &view, &worker, request);
     }
-    let onto = onto(session, &view, request.onto.as_ref())?;
+    let onto = session.onto(&view, request.onto.as_ref())?;
     let target = session.branch_tip(&view, &onto)?;
     let tip = commit(session, &request.name).map_err(|no_commit| match no_worker {
         // A worker was meant, but it cannot be told which, or its record cannot be read.
@@ -62,11 +62,11 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
         Some(rev) => Ok(commit(session, rev)?),
         None => proof::base_of(&session.repo.objects, tip, target)?,
     };
-    ask(session, request, onto, (base, tip, target), Vec::new(), 0)
-}
-
-fn onto(session: &Session<'_>, view: &View, given: Option<&RefName>) -> Result<RefName> {
-    given.map_or_else(|| session.trunk(view), |name| Ok(name.clone()))
+    let question = match base {
+        Ok(base) => Ok(of_commits(session, base, tip, target)?),
+        Err(why) => Err(why),
+    };
+    ask(session, request, onto, (tip, target), question, 0)
 }
 
 /// The closed worker of that name. A part of its name does not stand before a revision.
@@ -105,9 +105,14 @@ pub fn question(
             delta_raw: d.raw.clone(),
         })
         .collect();
+    Ok(Question { receipts, ..of_commits(session, worker.record.base, tip, target)? })
+}
+
+/// What is asked of `tip`, forked from `base`, and a branch at `target`, when no receipt is known.
+pub fn of_commits(session: &Session<'_>, base: Oid, tip: Oid, target: Oid) -> Result<Question> {
     let shallow = session.repo.is_shallow();
-    let base = worker.record.base;
-    Ok(Question { base, committed: committed(session, base)?, tip, onto: target, shallow, receipts })
+    let committed = committed(session, base)?;
+    Ok(Question { base, committed, tip, onto: target, shallow, receipts: Vec::new() })
 }
 
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
@@ -116,7 +121,7 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
     let target = session.branch_tip(view, &onto)?;
     let ledger = Ledger::load(&session.repo, view)?;
     let question = question(session, &ledger, worker, worker.tip(), (&onto, target))?;
-    let (tip, receipts) = (question.tip, question.receipts);
+    let tip = question.tip;
     let left = match worker.wip {
         Some(wip) => {
             let objects = &session.repo.objects;
@@ -124,7 +129,7 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
         }
         None => 0,
     };
-    ask(session, request, onto, (Ok(worker.record.base), tip, target), receipts, left)
+    ask(session, request, onto, (tip, target), Ok(question), left)
 }
 
 /// What a base of uncommitted changes was made on, as far as it is here.
@@ -137,24 +142,20 @@ fn ask(
     session: &Session<'_>,
     request: &Request,
     onto: RefName,
-    (base, tip, target): (std::result::Result<Oid, Unknown>, Oid, Oid),
-    receipts: Vec<Receipt>,
+    (tip, target): (Oid, Oid),
+    question: std::result::Result<Question, Unknown>,
     leftovers: usize,
 ) -> Result<Answered> {
-    let answer = match base {
-        Ok(base) => {
-            let shallow = session.repo.is_shallow();
-            let committed = committed(session, base)?;
-            let question = Question { base, committed, tip, onto: target, shallow, receipts };
-            proof::prove(&session.repo.objects, &question)?
-        }
+    let base = question.as_ref().ok().map(|asked| asked.base);
+    let answer = match question {
+        Ok(question) => proof::prove(&session.repo.objects, &question)?,
         Err(why) => {
             let detail =
                 "there is no base to compare with; say where it was forked from: --base <rev>".to_owned();
             Answer { verdict: Verdict::Unknown { why, detail }, explain: Vec::new() }
         }
     };
-    Ok(Answered { name: request.name.clone(), base: base.ok(), tip, onto, target, answer, leftovers })
+    Ok(Answered { name: request.name.clone(), base, tip, onto, target, answer, leftovers })
 }
 
 fn commit(session: &Session<'_>, rev: &str) -> Result<Oid> {

@@ -270,12 +270,5 @@ fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid)
     if question.tip == question.base {
         return Ok(Verdict::Empty);
     }
-    match proof::prove(&session.repo.objects, &question) {
-        Ok(answer) => Ok(answer.verdict),
-        Err(Failure::Fault(fault)) => {
-            let detail = format!("{}: {}", fault.doing, fault.cause);
-            Ok(Verdict::Unknown { why: Unknown::Unreadable, detail })
-        }
-        Err(refusal) => Err(refusal),
-    }
+    Ok(proof::prove(&session.repo.objects, &question)?.verdict)
 }

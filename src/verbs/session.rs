@@ -210,6 +210,11 @@ impl<'s> Session<'s> {
         names.find(exists).ok_or_else(|| self.no_trunk(view))
     }
 
+    /// The branch that was named, else the trunk.
+    pub fn onto(&self, view: &View, named: Option<&RefName>) -> Result<RefName> {
+        named.map_or_else(|| self.trunk(view), |name| Ok(name.clone()))
+    }
+
     fn no_trunk(&self, view: &View) -> Failure {
         if view.branches.is_empty() {
             return Refusal::new(Token::UnbornTrunk, "this repository has no commit on any branch yet")

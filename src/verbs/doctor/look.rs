@@ -1,7 +1,6 @@
 //! The facts that `doctor` goes by. Nothing is written to get them.
 
 use crate::domain::Failure;
-use crate::domain::Liveness;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
@@ -25,9 +24,8 @@ use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::custody;
 use crate::verbs::dispatch;
-use crate::verbs::landed::committed;
+use crate::verbs::landed;
 use crate::verbs::proof;
-use crate::verbs::proof::Question;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -170,10 +168,7 @@ fn locks(session: &Session<'_>) -> Result<Vec<LockFile>> {
 }
 
 pub fn gone(session: &Session<'_>, view: &View) -> Vec<String> {
-    let dead = view
-        .workers
-        .iter()
-        .filter(|w| w.record.outcome == Outcome::Active && custody::liveness(session, w) == Liveness::Gone);
+    let dead = view.workers.iter().filter(|w| custody::supervisor_lost(session, &w.record));
     dead.map(|w| w.record.handle.to_string()).collect()
 }
 
@@ -189,14 +184,15 @@ pub fn intent(session: &Session<'_>, view: &View) -> Result<Option<Intent>> {
     }))
 }
 
-/// Commits of workers that no ref keeps and the trunk does not have in another form: what a removed worktree's `HEAD` was at, and the `HEAD` of one that
-/// nobody looks after. A running worker's are its supervisor's business.
+/// Commits of workers that no ref keeps and the trunk does not have in another form: what a removed
+/// worktree's `HEAD` was at, and the `HEAD` of one that nobody looks after. A running worker's are its
+/// supervisor's business.
 pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Result<Vec<Lost>> {
     let (repo, objects) = (&session.repo, &session.repo.objects);
     let live: Vec<String> = view
         .workers
         .iter()
-        .filter(|w| w.record.outcome == Outcome::Active && custody::liveness(session, w) != Liveness::Gone)
+        .filter(|w| w.record.outcome == Outcome::Active && !custody::supervisor_lost(session, &w.record))
         .map(|w| custody::mail(w.id))
         .collect();
     let mut stashed: HashSet<Oid> = repo.stash()?.into_iter().filter(|o| objects.exists(*o)).collect();
@@ -230,9 +226,7 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
 /// Whether the trunk provably has what `tip` brings.
 fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
     let Ok(Ok(base)) = proof::base_of(&session.repo.objects, tip, trunk) else { return false };
-    let Ok(committed) = committed(session, base) else { return false };
-    let shallow = session.repo.is_shallow();
-    let question = Question { base, committed, tip, onto: trunk, shallow, receipts: Vec::new() };
-    let answer = proof::prove(&session.repo.objects, &question);
+    let question = landed::of_commits(session, base, tip, trunk);
+    let answer = question.and_then(|question| proof::prove(&session.repo.objects, &question));
     answer.is_ok_and(|a| matches!(a.verdict, Verdict::Landed { .. }))
 }
