@@ -2,8 +2,6 @@
 //! what stands between a file and its blob. Each has a short round in it, or the part that matters.
 
 mod copies;
-mod files;
-mod names;
 mod stores;
 
 use crate::support::World;

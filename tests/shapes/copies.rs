@@ -65,7 +65,7 @@ fn a_copy_is_another_clone_with_a_lane_of_its_own() {
     assert_eq!((id(&world), lanes(&world)), (old.clone(), vec![old.clone()]));
     let lane = world.rev(&format!("refs/skein/lane/{old}"));
 
-    // Each takes the other's lane over, without force.
+    // Each takes the other's lane over, without force. The copy has the first one's lane too, of an older day.
     let theirs = format!("refs/skein/lane/{new}:refs/skein/lane/{new}");
     world.git(["fetch", "-q", &text(&copy), &theirs, "main:theirs"]);
     assert_eq!(lanes(&world).len(), 2);
