@@ -34,6 +34,12 @@ pub struct Story {
     pub shallow: bool,
     /// A path whose blob at S is taken out of the store.
     pub lose: Option<&'static str>,
+    /// What `git config` is told in the repository.
+    pub config: Vec<(&'static str, &'static str)>,
+    /// A commit, and the one that `git replace` puts in its place.
+    pub replace: Option<(&'static str, &'static str)>,
+    /// A commit, and the parents that a graft gives it.
+    pub graft: Option<(&'static str, &'static [&'static str])>,
     wide: bool,
 }
 
@@ -96,8 +102,10 @@ impl Story {
     pub fn tell(tell: fn(&mut Story), format: &str, dir: &Path) -> (Story, HashMap<String, String>) {
         let mut story = Story { wide: format == "sha256", ..Story::default() };
         tell(&mut story);
-        git(dir, &["init", "-q", "--bare", "--object-format", format, "."], b"");
-        git(dir, &["fast-import", "--quiet", "--export-marks=marks"], &story.stream);
+        bare(dir, format);
+        // A blob that is to be lost must lie by itself.
+        let limit = format!("fastimport.unpackLimit={}", if story.lose.is_some() { 1000 } else { 1 });
+        git(dir, &["-c", &limit, "fast-import", "--quiet", "--export-marks=marks"], &story.stream);
         let marks = std::fs::read_to_string(dir.join("marks")).unwrap();
         let mut oids = HashMap::new();
         for line in marks.lines() {
@@ -106,8 +114,45 @@ impl Story {
             oids.insert(story.names[mark - 1].clone(), oid.to_owned());
             oids.extend(story.aliases.iter().filter(|a| a.1 == mark).map(|a| (a.0.clone(), oid.to_owned())));
         }
+        story.disturb(dir, &oids);
         (story, oids)
     }
+
+    /// What is around the history: configuration, replacements, grafts, a cut, a loss.
+    fn disturb(&self, dir: &Path, oids: &HashMap<String, String>) {
+        for (key, value) in &self.config {
+            git(dir, &["config", key, value], b"");
+        }
+        if let Some((of, by)) = self.replace {
+            git(dir, &["replace", &oids[of], &oids[by]], b"");
+        }
+        if let Some((of, parents)) = self.graft {
+            let line: Vec<&str> = std::iter::once(&of).chain(parents).map(|n| oids[*n].as_str()).collect();
+            std::fs::create_dir_all(dir.join("info")).unwrap();
+            std::fs::write(dir.join("info/grafts"), line.join(" ") + "\n").unwrap();
+        }
+        if self.shallow {
+            std::fs::write(dir.join("shallow"), format!("{}\n", oids["B"])).unwrap();
+        }
+        if let Some(path) = self.lose {
+            let blob = git(dir, &["rev-parse", &format!("{}:{path}", oids["S"])], b"");
+            let hex = std::str::from_utf8(&blob).unwrap().trim_end();
+            std::fs::remove_file(dir.join("objects").join(&hex[..2]).join(&hex[2..])).unwrap();
+        }
+    }
+}
+
+/// What `git init --bare` makes, without its process.
+fn bare(dir: &Path, format: &str) {
+    for folder in ["objects/info", "objects/pack", "refs/heads"] {
+        std::fs::create_dir_all(dir.join(folder)).unwrap();
+    }
+    let extension = match format {
+        "sha1" => "repositoryformatversion = 0".to_owned(),
+        _ => format!("repositoryformatversion = 1\n[extensions]\nobjectformat = {format}"),
+    };
+    std::fs::write(dir.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(dir.join("config"), format!("[core]\nbare = true\n{extension}\n")).unwrap();
 }
 
 /// Twenty lines, some replaced; a replacement of `-` takes the line out.

@@ -13,7 +13,6 @@ use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::proof::prove;
 use std::collections::HashMap;
-use std::path::Path;
 
 pub struct World {
     pub objects: Objects,
@@ -27,12 +26,6 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let (story, names) = Story::tell(tell, format, dir.path());
         let oids: HashMap<String, Oid> = names.into_iter().map(|(n, o)| (n, o.parse().unwrap())).collect();
-        let objects = Objects::open(&dir.path().join("objects"), format).unwrap();
-        if let Some(path) = story.lose {
-            let (_, oid) =
-                objects.entry_at(objects.tree_of(oids["S"]).unwrap(), path.into()).unwrap().unwrap();
-            std::fs::remove_file(loose(dir.path(), oid)).unwrap();
-        }
         World { objects: Objects::open(&dir.path().join("objects"), format).unwrap(), dir, oids, story }
     }
 
@@ -97,9 +90,4 @@ pub fn told(verdict: &Verdict) -> String {
 pub fn is_false_landed(verdict: &Verdict, truth: Truth) -> bool {
     matches!(verdict, Verdict::Landed { presence: Presence::Yes | Presence::Changed, .. })
         && truth != Truth::In
-}
-
-fn loose(dir: &Path, oid: Oid) -> std::path::PathBuf {
-    let hex = oid.to_string();
-    dir.join("objects").join(&hex[..2]).join(&hex[2..])
 }
