@@ -1,94 +1,10 @@
-//! The corpus of the landed oracle through the built binary: the stories of the unit tests, told to
-//! `git skein landed --json`. Histories with a receipt are made by real landings instead, further down.
+//! `git skein landed` through the built binary: the stories of the oracle's unit tests, and histories with a
+//! receipt, which are made by real landings.
 
-#[path = "../src/verbs/proof/tests/plain.rs"]
-mod plain;
-#[path = "../src/verbs/proof/tests/story.rs"]
-mod story;
-#[path = "../src/verbs/proof/tests/takeback.rs"]
-mod takeback;
-#[path = "../src/verbs/proof/tests/tricks.rs"]
-mod tricks;
-#[path = "../src/verbs/proof/tests/trunkin.rs"]
-mod trunkin;
+mod corpus;
+mod matrix;
 
 use crate::support::World;
-use crate::support::ran;
-use std::process::Command;
-use story::Story;
-use story::Truth;
-
-/// One history: `B..S` is asked against `T`.
-struct Case {
-    name: &'static str,
-    truth: Truth,
-    want: &'static str,
-    tell: fn(&mut Story),
-}
-
-fn case(
-    name: &'static str,
-    truth: Truth,
-    want: &'static str,
-    _git: &'static str,
-    tell: fn(&mut Story),
-) -> Case {
-    Case { name, truth, want, tell }
-}
-
-/// What the binary says of one story, as the tables write it, and its exit code. `None` where the story
-/// needs more than a history: a receipt, a cut history, a lost object.
-fn say(case: &Case, format: &str) -> Option<(String, i32)> {
-    let dir = tempfile::tempdir().unwrap();
-    let (story, _) = Story::tell(case.tell, format, dir.path());
-    if !story.claims.is_empty() || story.shallow || story.lose.is_some() {
-        return None;
-    }
-    let mut skein = Command::new(env!("CARGO_BIN_EXE_git-skein"));
-    skein.args(["landed", "refs/heads/S", "--base", "refs/heads/B", "--onto", "T", "--json"]);
-    skein.current_dir(dir.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-    let ran = ran(skein.env("HOME", dir.path()).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap());
-    let answer = &ran.json()["result"]["verdict"];
-    let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
-    let told = match (text("verdict").as_str(), text("presence").as_str()) {
-        ("landed", "yes") => format!("landed {}", text("proof")),
-        ("landed", "changed") => format!("landed, changed since {}", text("proof")),
-        ("landed", _) => format!("reverted {}", text("proof")),
-        ("unknown", _) => format!("unknown {}", text("why")),
-        (other, _) => other.to_owned(),
-    };
-    Some((told, ran.code))
-}
-
-#[test]
-fn never_a_false_landed() {
-    let cases: Vec<Case> = [plain::cases(), takeback::cases(), tricks::cases(), trunkin::cases()]
-        .into_iter()
-        .flatten()
-        .collect();
-    let (mut asked, mut wrong) = (0, Vec::new());
-    for case in &cases {
-        for format in ["sha1", "sha256"] {
-            let Some((told, code)) = say(case, format) else { continue };
-            asked += 1;
-            // Zero is what permits a clean-up, so it must never be said of what is not there.
-            if code == 0 && case.truth != Truth::In {
-                wrong.push(format!("{}: FALSE LANDED {told}", case.name));
-            }
-            let want = case.want.split_once(" @").map_or(case.want, |(want, _)| want);
-            let wanted = match want {
-                _ if want.starts_with("landed") => 0,
-                _ if want.starts_with("unknown") => 128,
-                _ => 1,
-            };
-            if told != want || code != wanted {
-                wrong.push(format!("{} ({format}): want {want} {wanted}, got {told} {code}", case.name));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(asked >= 160, "{asked}");
-}
 
 #[test]
 fn a_landing_is_proven_by_its_receipt_until_it_is_taken_back() {
@@ -142,4 +58,26 @@ fn a_cut_history_is_unknown_and_nothing_is_fetched() {
     let said = shallow.skein(&["landed", "work", "--onto", "main"]);
     assert_eq!(said.code, 128, "{said:?}");
     assert!(said.out.contains("shallow"), "{said:?}");
+}
+
+#[test]
+fn the_answer_of_git_cherry_stands_below_ours() {
+    let world = World::new();
+    world.git(["switch", "--quiet", "--create", "work"]);
+    world.write("a.txt", "five\n");
+    let first = world.commit("five");
+    world.write("b.txt", "six\n");
+    let second = world.commit("six");
+    world.git(["switch", "--quiet", "main"]);
+    world.git(["cherry-pick", &first]);
+    world.git(["revert", "--no-edit", "HEAD"]);
+    let said = world.skein(&["landed", "work", "--by", "cherry"]).code(1);
+    let below = format!("git cherry says not landed\n  - {first}\n  + {second}\n");
+    assert!(said.out.starts_with("partial: ") && said.out.ends_with(&below), "{said:?}");
+    let lines = world.skein(&["landed", "work", "--by", "cherry", "--porcelain"]).code(1).out;
+    assert!(lines.ends_with(&format!("cherry\t-\t{first}\ncherry\t+\t{second}\n")), "{lines}");
+    // What git cherry calls landed was taken back; our exit code stays.
+    let said = world.skein(&["landed", &first, "--by", "cherry"]).code(1);
+    assert!(said.out.starts_with("reverted: "), "{said:?}");
+    assert!(said.out.ends_with(&format!("git cherry says landed\n  - {first}\n")), "{said:?}");
 }

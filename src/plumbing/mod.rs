@@ -1,6 +1,7 @@
 //! The only room that touches git. It knows nothing of workers and none of our ref names.
 
 mod capture;
+mod cherry;
 mod dirty;
 mod disk;
 mod durable;

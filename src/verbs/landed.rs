@@ -24,6 +24,8 @@ pub struct Request {
     pub name: String,
     pub base: Option<String>,
     pub onto: Option<RefName>,
+    /// Also ask `git cherry`.
+    pub cherry: bool,
 }
 
 /// The answer with what was asked.
@@ -40,6 +42,31 @@ pub struct Answered {
     pub answer: Answer,
     /// Paths of a worker's working tree beyond its delta; they do not change the verdict.
     pub leftovers: usize,
+    /// What `git cherry` says, if it was asked; it does not change the verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cherry: Option<Cherry>,
+}
+
+/// The answer of `git cherry`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "says", rename_all = "kebab-case")]
+pub enum Cherry {
+    /// Every commit is upstream.
+    Landed { commits: Vec<Sign> },
+    /// Some commit is not upstream.
+    NotLanded { commits: Vec<Sign> },
+    /// It lists no commit: the branch has them all, or there are none but merges.
+    Nothing,
+    /// It failed.
+    Failed { why: String },
+}
+
+/// One commit as `git cherry` lists it.
+#[derive(Debug, Serialize)]
+pub struct Sign {
+    pub commit: Oid,
+    /// It says `-`: a commit with the same patch id is there.
+    pub upstream: bool,
 }
 
 pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
@@ -155,7 +182,22 @@ fn ask(
             Answer { verdict: Verdict::Unknown { why, detail }, explain: Vec::new() }
         }
     };
-    Ok(Answered { name: request.name.clone(), base, tip, onto, target, answer, leftovers })
+    let cherry = if request.cherry { Some(cherry(session, target, tip, base)?) } else { None };
+    Ok(Answered { name: request.name.clone(), base, tip, onto, target, answer, leftovers, cherry })
+}
+
+fn cherry(session: &Session<'_>, target: Oid, tip: Oid, base: Option<Oid>) -> Result<Cherry> {
+    let listed = match session.repo.cherry(target, tip, base)? {
+        Ok(listed) => listed,
+        Err(why) => return Ok(Cherry::Failed { why }),
+    };
+    let all = listed.iter().all(|(_, upstream)| *upstream);
+    let commits: Vec<Sign> = listed.into_iter().map(|(commit, upstream)| Sign { commit, upstream }).collect();
+    Ok(match (commits.is_empty(), all) {
+        (true, _) => Cherry::Nothing,
+        (false, true) => Cherry::Landed { commits },
+        (false, false) => Cherry::NotLanded { commits },
+    })
 }
 
 fn commit(session: &Session<'_>, rev: &str) -> Result<Oid> {

@@ -138,6 +138,9 @@ pub enum Verb {
         /// Show each test that was made and what it found.
         #[arg(long)]
         explain: bool,
+        /// Show what another tool says beside it. The exit code is that of our own answer.
+        #[arg(long, value_name = "TOOL", value_enum)]
+        by: Option<By>,
         #[command(flatten)]
         lines: Lines,
     },
@@ -323,6 +326,13 @@ pub struct Lines {
     /// The same with NUL after each record and nothing quoted.
     #[arg(short = 'z')]
     pub nul: bool,
+}
+
+/// The tools whose answer `landed` shows beside its own.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum By {
+    /// git's own `git cherry`: a patch id of each commit.
+    Cherry,
 }
 
 /// The formats of `--porcelain`.

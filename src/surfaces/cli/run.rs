@@ -167,11 +167,12 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             }
             land(&mut session, names, &request, json)
         }
-        Verb::Landed { name, base, onto, explain, .. } => {
+        Verb::Landed { name, base, onto, explain, by, .. } => {
             let asked = verbs::landed::Request {
                 name: name.clone(),
                 base: base.clone(),
                 onto: onto.as_deref().map(RefName::branch).transpose()?,
+                cherry: by.is_some(),
             };
             let answer = verbs::landed::run(&session, &asked)?;
             Ok(lines.map_or_else(

@@ -9,6 +9,7 @@ use crate::domain::c_quoted;
 use crate::surfaces::present::Page;
 use crate::verbs::doctor::Checkup;
 use crate::verbs::landed::Answered;
+use crate::verbs::landed::Cherry;
 use crate::verbs::log::Entry;
 use crate::verbs::log::Landing;
 use crate::verbs::log::LaneEntry;
@@ -121,6 +122,16 @@ impl Page {
         for step in answer.answer.explain.iter().filter(|_| explain) {
             let holds = if step.holds { "yes" } else { "no" };
             records.text(&["test", step.test, holds, &oids(&step.oids)], &step.note);
+        }
+        match &answer.cherry {
+            Some(Cherry::Landed { commits } | Cherry::NotLanded { commits }) => {
+                for sign in commits {
+                    let known = if sign.upstream { "-" } else { "+" };
+                    records.plain(&["cherry", known, &sign.commit.to_string()]);
+                }
+            }
+            Some(Cherry::Failed { why }) => records.text(&["cherry-failed"], why),
+            Some(Cherry::Nothing) | None => {}
         }
         records.page().ending(answer.answer.verdict.exit())
     }

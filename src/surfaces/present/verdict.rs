@@ -11,6 +11,7 @@ use crate::surfaces::style::date;
 use crate::surfaces::style::line;
 use crate::surfaces::style::paint;
 use crate::verbs::landed::Answered;
+use crate::verbs::landed::Cherry;
 use crate::verbs::log::Entry;
 
 /// The verdict in one line, what it rests on below, and with `explain` every test that was made.
@@ -39,7 +40,22 @@ pub fn text(a: &Answered, explain: bool) -> String {
             paint(WARN, "leftovers")
         ));
     }
+    if let Some(cherry) = &a.cherry {
+        text.push_str(&beside(cherry));
+    }
     text
+}
+
+/// The answer of `git cherry`, with a line for each commit as git prints it.
+fn beside(cherry: &Cherry) -> String {
+    let (says, commits) = match cherry {
+        Cherry::Landed { commits } => ("landed".to_owned(), &commits[..]),
+        Cherry::NotLanded { commits } => ("not landed".to_owned(), &commits[..]),
+        Cherry::Nothing => ("nothing: it lists no commit".to_owned(), &[][..]),
+        Cherry::Failed { why } => (format!("failed: {}", line(why)), &[][..]),
+    };
+    let signs = commits.iter().map(|c| format!("  {} {}\n", if c.upstream { '-' } else { '+' }, c.commit));
+    format!("{} says {says}\n{}", paint(DIM, "git cherry"), signs.collect::<String>())
 }
 
 fn sentence(a: &Answered) -> String {

@@ -72,8 +72,9 @@ fn check(case: &Case) -> Vec<String> {
             _ => at.is_empty(),
         };
         if told(&answer.verdict) != want || !fits_at {
-            let named =
-                |text: String| world.oids.iter().fold(text, |t, (name, oid)| t.replace(&oid.to_string(), name));
+            let named = |text: String| {
+                world.oids.iter().fold(text, |t, (name, oid)| t.replace(&oid.to_string(), name))
+            };
             let tried: Vec<String> = answer.explain.iter().map(|l| named(format!("\n    {l:?}"))).collect();
             let got = named(format!("{:?}", answer.verdict));
             wrong.push(format!("{}: want {}, got {got}{}", case.name, case.want, tried.concat()));
@@ -96,7 +97,8 @@ fn check(case: &Case) -> Vec<String> {
 fn every_needless_no_is_listed_and_names_are_unique() {
     let cases = all();
     let landed = |c: &Case| c.want.starts_with("landed");
-    let needless: Vec<&str> = cases.iter().filter(|c| c.truth == Truth::In && !landed(c)).map(|c| c.name).collect();
+    let needless: Vec<&str> =
+        cases.iter().filter(|c| c.truth == Truth::In && !landed(c)).map(|c| c.name).collect();
     for name in &needless {
         assert!(NEEDLESS.iter().any(|n| n.0 == *name), "{name:?} is a needless no that is not listed");
     }

@@ -82,13 +82,19 @@ macro_rules! kind {
                 s.commit("r", &["l"], &$undo);
                 s.commit("T", &["r"], &$work);
             }),
-            case(concat!($kind, ": merged, the merge reverted"), Truth::Gone, "reverted ancestor @S", "merged", |s| {
-                s.commit("B", &[], &$base);
-                s.commit("S", &["B"], &$work);
-                s.commit("t1", &["B"], &[("other", "2\n")]);
-                s.commit("m", &["t1", "S"], &$work);
-                s.commit("T", &["m"], &$undo);
-            }),
+            case(
+                concat!($kind, ": merged, the merge reverted"),
+                Truth::Gone,
+                "reverted ancestor @S",
+                "merged",
+                |s| {
+                    s.commit("B", &[], &$base);
+                    s.commit("S", &["B"], &$work);
+                    s.commit("t1", &["B"], &[("other", "2\n")]);
+                    s.commit("m", &["t1", "S"], &$work);
+                    s.commit("T", &["m"], &$undo);
+                },
+            ),
             case(concat!($kind, ": the other half landed"), Truth::Not, "partial", "", |s| {
                 s.commit("B", &[], &$base);
                 s.commit("f1", &["B"], &[("extra", "1\n")]);
