@@ -18,6 +18,7 @@ mod doctor;
 mod faults;
 mod fsck;
 mod golden;
+mod identity;
 mod landed;
 mod manual;
 mod matrix;

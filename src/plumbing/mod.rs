@@ -14,6 +14,8 @@ mod loose;
 mod merge;
 mod notes;
 mod objects;
+#[cfg(test)]
+pub mod oracle;
 mod patch;
 mod refs;
 mod repo;

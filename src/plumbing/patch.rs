@@ -303,5 +303,4 @@ impl Sum {
 }
 
 #[cfg(test)]
-#[path = "patch/tests.rs"]
 mod tests;

@@ -6,6 +6,8 @@ mod around;
 mod kinds;
 #[path = "../../src/verbs/proof/tests/needless.rs"]
 mod needless;
+#[path = "../../src/plumbing/oracle.rs"]
+mod oracle;
 #[path = "../../src/verbs/proof/tests/plain.rs"]
 mod plain;
 #[path = "../../src/verbs/proof/tests/story.rs"]
@@ -18,6 +20,7 @@ mod tricks;
 mod trunkin;
 
 use crate::support::ran;
+use oracle::git;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;

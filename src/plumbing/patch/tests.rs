@@ -1,41 +1,15 @@
-//! Our patch ids against those of real git, on a table of cases and on random ones.
-#![expect(clippy::disallowed_methods, reason = "git is the oracle of this test")]
+//! Our patch ids against those of real git, on a table of cases and on random ones; and against libgit2.
+
+mod libgit2;
+mod many;
 
 use super::*;
 use crate::domain::Oid;
-use std::io::Write;
-use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use crate::plumbing::oracle::git;
 
 struct Repo {
     dir: tempfile::TempDir,
     objects: Objects,
-}
-
-fn git(dir: &Path, args: &[&str], stdin: &[u8]) -> Vec<u8> {
-    let mut child = Command::new("git")
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", dir)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    let feed = stdin.to_vec();
-    let feeder = std::thread::spawn(move || {
-        let _ = pipe.write_all(&feed);
-    });
-    let out = child.wait_with_output().unwrap();
-    feeder.join().unwrap();
-    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    out.stdout
 }
 
 impl Repo {

@@ -1,7 +1,7 @@
 //! Random forks and trunks. A model that knows every line of every trunk state judges the oracle, and git
 //! judges the merge test.
 
-use super::story;
+use super::git;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Presence;
@@ -35,7 +35,7 @@ struct Repo {
 impl Repo {
     fn new() -> Repo {
         let dir = tempfile::tempdir().unwrap();
-        story::git(dir.path(), &["init", "-q", "--bare", "."], b"");
+        git(dir.path(), &["init", "-q", "--bare", "."], b"");
         let objects = Objects::open(&dir.path().join("objects"), "sha1").unwrap();
         Repo { dir, objects }
     }
@@ -194,11 +194,8 @@ fn the_merge_test_is_never_laxer_than_git() {
         }
     }
     assert!(held.len() > 50, "{}", held.len());
-    let out = story::git(
-        repo.dir.path(),
-        &["merge-tree", "--stdin", "--allow-unrelated-histories"],
-        asked.as_bytes(),
-    );
+    let out =
+        git(repo.dir.path(), &["merge-tree", "--stdin", "--allow-unrelated-histories"], asked.as_bytes());
     let merged: Vec<&str> = std::str::from_utf8(&out).unwrap().split('\0').collect();
     let answers: Vec<(&str, &str)> = merged
         .windows(2)

@@ -2,11 +2,9 @@
 //! is stated by whoever tells the story, not computed. This file and the tables beside it know nothing of
 //! the crate: the tests of the built binary tell the same stories.
 
+use super::git;
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
 
 /// What is so, by construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,29 +161,4 @@ pub fn doc(edits: &[(usize, &str)]) -> String {
         None => format!("line number {n}\n"),
     };
     (1..=20).map(line).collect()
-}
-
-pub fn git(dir: &Path, args: &[&str], stdin: &[u8]) -> Vec<u8> {
-    let mut child = Command::new("git")
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", dir)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    let feed = stdin.to_vec();
-    let feeder = std::thread::spawn(move || {
-        let _ = pipe.write_all(&feed);
-    });
-    let out = child.wait_with_output().unwrap();
-    feeder.join().unwrap();
-    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    out.stdout
 }

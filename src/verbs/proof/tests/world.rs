@@ -1,8 +1,8 @@
 //! A told story as the oracle sees it.
 
+use super::git;
 use super::story::Story;
 use super::story::Truth;
-use super::story::git;
 use crate::domain::Oid;
 use crate::domain::Presence;
 use crate::domain::RawDigest;
