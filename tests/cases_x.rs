@@ -2,6 +2,7 @@
 //! helps, a test first shows what git itself does.
 
 mod landed;
+mod many;
 
 use crate::support::World;
 use std::fs;

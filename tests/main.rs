@@ -9,6 +9,7 @@
 
 mod batch;
 mod cache;
+mod cases_d;
 mod cases_f;
 mod cases_x;
 mod citizen;

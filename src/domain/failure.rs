@@ -186,6 +186,7 @@ tokens! {
     BaseMoved "base-moved" No;
     ForeignMerge "foreign-merge" No;
     Empty "empty" No;
+    Reverted "reverted" No;
     ForbiddenPath "forbidden-path" No;
     BadPath "bad-path" No;
     TooLarge "too-large" No;

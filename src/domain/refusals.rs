@@ -243,6 +243,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Nothing to do: `git skein show --log <worker>` shows what it did, `git skein landed --explain <worker>` where it is",
             },
             Explained {
+                token: Token::Reverted,
+                means: "The work landed and was taken back since: it does not land again by itself",
+                show: "`git log --oneline <landing>..<branch>`, `git skein landed --explain <worker>`",
+                next: "`git revert` the commit that took it back, or dispatch the task again",
+            },
+            Explained {
                 token: Token::ForbiddenPath,
                 means: "The delta touches files that steer agents, CI or policy",
                 show: "`git diff --raw --no-renames <base> <tip>`",

@@ -49,7 +49,7 @@ impl Source {
         }
     }
 
-    fn tip(&self) -> Oid {
+    pub fn tip(&self) -> Oid {
         match self {
             Source::Delta { delta, .. } => delta.tip,
             Source::Branch { tip, .. } => *tip,

@@ -9,6 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::doctor::hooks_inside;
 use crate::domain::mask;
 use crate::host::Lock;
 use crate::plumbing::Admin;
@@ -76,6 +77,8 @@ pub struct Dispatched {
     pub left_out: Vec<String>,
     /// Ignored files of the main checkout that `.worktreeinclude` brought along.
     pub included: Included,
+    /// The hooks of `core.hooksPath`, if the worktree does not have them: git says nothing and runs none.
+    pub no_hooks: Option<String>,
     pub worktree: PathBuf,
     pub jail: &'static str,
 }
@@ -109,6 +112,8 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     let is_main = dirty.is_some_and(|dirty| dirty.is_main);
     let left_out =
         outside.dirty_files().into_iter().filter(|f| !is_main || !with_dirty.contains(f)).collect();
+    let hooks = hooks_inside(session.config.get("core.hookspath").unwrap_or_default());
+    let no_hooks = hooks.filter(|hooks| !admin.path.join(hooks).is_dir()).map(ToOwned::to_owned);
     Ok(Dispatched {
         worker: record.worker,
         handle: record.handle,
@@ -122,6 +127,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         committed_base: (base != start).then_some(start),
         left_out,
         included,
+        no_hooks,
         worktree: admin.path,
         jail: "none",
     })

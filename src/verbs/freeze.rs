@@ -6,6 +6,7 @@ use crate::domain::Globs;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::PROTECTED;
+use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -23,6 +24,7 @@ use crate::state::Worker;
 use crate::state::describe;
 use crate::state::freeze;
 use crate::verbs::custody;
+use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -173,32 +175,50 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
         .next(format!("in its worktree: git rebase --onto {base} <its first commit>^"))
         .into());
     }
-    let Some(target) = view.branches.get(&worker.record.onto) else { return Ok(()) };
-    let own: HashSet<Oid> = objects.between(base, head)?.into_iter().collect();
-    let foreign: Vec<Oid> = objects.between(base, *target)?.into_iter().filter(|o| own.contains(o)).collect();
-    let Some(first) = foreign.first() else { return Ok(()) };
-    if all_by(session, worker, &foreign)? {
-        return Ok(());
-    }
+    let Some((branch, first, count)) = foreign(session, view, worker, head)? else { return Ok(()) };
     Err(Refusal::new(
         Token::ForeignMerge,
-        format!("{} holds {} commits of {}", worker.record.handle, foreign.len(), worker.record.onto.short()),
+        format!("{} holds {} commits of {}", worker.record.handle, count, branch.short()),
     )
     .oid("base", base)
-    .oid("the first of them", *first)
+    .oid("the first of them", first)
     .show(format!("git log --oneline {base}..{head}"))
     .next("in its worktree, take its own commits back onto the base: git rebase --onto <base> <target>")
     .into())
 }
 
-/// A person may have fast-forwarded the branch to the worker's own commits; those are not foreign.
-fn all_by(session: &Session<'_>, worker: &Worker, commits: &[Oid]) -> Result<bool> {
-    for oid in commits {
-        if !custody::committed_by(session, *oid, worker.id)? {
-            return Ok(false);
+/// A branch that has commits of the fork, the first of them and their number: of others, since a person may
+/// have fast-forwarded a branch to the worker's own. A branch that came later may have been made by an agent
+/// that commits under another name; the one to land on counts all the same.
+fn foreign<'v>(
+    session: &Session<'_>,
+    view: &'v View,
+    worker: &Worker,
+    head: Oid,
+) -> Result<Option<(&'v RefName, Oid, usize)>> {
+    let objects = &session.repo.objects;
+    let (base, onto) = (worker.record.base, &worker.record.onto);
+    let mut others = HashSet::new();
+    for oid in objects.between(base, head)? {
+        if !custody::committed_by(session, oid, worker.id)? {
+            others.insert(oid);
         }
     }
-    Ok(true)
+    if others.is_empty() {
+        return Ok(None);
+    }
+    let before = crate::host::read_optional(&session.local.worker(worker.id).join("outside.json"))?;
+    let before = before.as_deref().and_then(Outside::from_bytes);
+    let counts = |name: &RefName| name == onto || before.as_ref().is_none_or(|b| b.had(name));
+    let target = view.branches.get_key_value(onto).into_iter();
+    for (name, tip) in target.chain(view.branches.iter().filter(|(name, _)| counts(name))) {
+        let theirs = objects.between(base, *tip)?;
+        let foreign: Vec<Oid> = theirs.into_iter().filter(|oid| others.contains(oid)).collect();
+        if let Some(first) = foreign.first() {
+            return Ok(Some((name, *first, foreign.len())));
+        }
+    }
+    Ok(None)
 }
 
 /// The working tree as one commit by the worker. A pure function of worker, parent and tree.

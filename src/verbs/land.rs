@@ -25,6 +25,7 @@ use crate::verbs::freeze::Noted;
 use crate::verbs::freeze::Take;
 use crate::verbs::gate;
 use crate::verbs::init;
+use crate::verbs::landed::is_taken_back;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::session::Session;
@@ -215,7 +216,7 @@ fn attempt(
         let waiting = left_waiting(session, &view, found, onto)?;
         if let Some((op, landing)) = already(session, &view, found, onto)? {
             candidate::let_go(session, &waiting);
-            return Ok(report.already(op, &landing));
+            return report.already(op, &landing, tip(&view)?);
         }
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
@@ -230,7 +231,7 @@ fn attempt(
     let stale = left_waiting(session, &view, found, onto)?;
     if let Some((op, landing)) = already(session, &view, found, onto)? {
         candidate::let_go(session, &stale);
-        return Ok(report.already(op, &landing));
+        return report.already(op, &landing, tip(&view)?);
     }
     let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
@@ -318,8 +319,18 @@ impl Report<'_> {
         })
     }
 
-    fn already(&self, op: OpId, landing: &Landing) -> Landed {
-        Landed { already: true, ..self.of(op, landing) }
+    /// What was taken back after it had landed does not land again unasked: somebody wanted it away.
+    fn already(&self, op: OpId, landing: &Landing, target: Oid) -> Result<Landed> {
+        let (Report { session, onto, .. }, landed) = (self, self.of(op, landing));
+        if !is_taken_back(session, landing, self.found.source.tip(), target)? {
+            return Ok(Landed { already: true, ..landed });
+        }
+        Err(Refusal::new(Token::Reverted, format!("{} was taken back after it had landed", landed.name))
+            .oid("it landed as", landing.new)
+            .oid("the branch is at", target)
+            .show(format!("git log --oneline {}..{}", landing.new, onto.short()))
+            .next("git revert the commit that took it back, or dispatch the task again")
+            .into())
     }
 
     fn of(&self, op: OpId, landing: &Landing) -> Landed {

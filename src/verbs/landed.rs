@@ -2,12 +2,15 @@
 
 use crate::domain::Failure;
 use crate::domain::Oid;
+use crate::domain::Presence;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::Unknown;
 use crate::domain::Verdict;
+use crate::state::LandedDelta;
+use crate::state::Landing;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
@@ -124,13 +127,7 @@ pub fn question(
     let receipts = ledger
         .deltas()
         .filter(|(_, landing, d)| d.worker == worker.id && landing.onto == *onto && d.tip == tip)
-        .map(|(_, landing, d)| Receipt {
-            landed: d.commits.clone(),
-            old: landing.old,
-            new: landing.new,
-            landed_raw: d.landed_raw.clone(),
-            delta_raw: d.raw.clone(),
-        })
+        .map(|(_, landing, d)| receipt(landing, d))
         .collect();
     Ok(Question { receipts, ..of_commits(session, worker.record.base, tip, target)? })
 }
@@ -140,6 +137,33 @@ pub fn of_commits(session: &Session<'_>, base: Oid, tip: Oid, target: Oid) -> Re
     let shallow = session.repo.is_shallow();
     let committed = committed(session, base)?;
     Ok(Question { base, committed, tip, onto: target, shallow, receipts: Vec::new() })
+}
+
+/// What the lane's record of a landing claims.
+fn receipt(landing: &Landing, delta: &LandedDelta) -> Receipt {
+    Receipt {
+        landed: delta.commits.clone(),
+        old: landing.old,
+        new: landing.new,
+        landed_raw: delta.landed_raw.clone(),
+        delta_raw: delta.raw.clone(),
+    }
+}
+
+/// Whether what `landing` brought to a branch that is at `target` now was taken back there: the delta that it
+/// names, else the person's branch at `tip`.
+pub fn is_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, target: Oid) -> Result<bool> {
+    let base = match &landing.delta {
+        Some(delta) => delta.base,
+        None => match session.repo.objects.merge_bases(landing.old, tip)?[..] {
+            [base] => base,
+            _ => return Ok(false),
+        },
+    };
+    let receipts = landing.delta.iter().map(|delta| receipt(landing, delta)).collect();
+    let question = Question { receipts, ..of_commits(session, base, tip, target)? };
+    let answer = proof::prove(&session.repo.objects, &question)?;
+    Ok(matches!(answer.verdict, Verdict::Landed { presence: Presence::Reverted, .. }))
 }
 
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {

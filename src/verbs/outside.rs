@@ -3,6 +3,7 @@
 
 use crate::domain::Failure;
 use crate::domain::Oid;
+use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::plumbing::Untracked;
@@ -58,6 +59,11 @@ impl Outside {
     /// Files of the main checkout that are not committed there.
     pub fn dirty_files(&self) -> Vec<String> {
         self.dirty.keys().cloned().collect()
+    }
+
+    /// Whether the branch was there.
+    pub fn had(&self, branch: &RefName) -> bool {
+        self.branches.contains_key(branch.as_str())
     }
 
     pub fn to_bytes(&self) -> Result<Vec<u8>> {

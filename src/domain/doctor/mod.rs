@@ -8,6 +8,7 @@ mod state;
 mod tests;
 
 pub use refs::Ours;
+pub use setup::hooks_inside;
 pub use state::Intent;
 pub use state::LockFile;
 pub use state::Lost;

@@ -29,12 +29,18 @@ pub fn worktree(check: &'static str, facts: &Facts) -> Vec<Finding> {
     }]
 }
 
+/// The folder in a working tree that `core.hooksPath` names, if it is relative: then each worktree has its
+/// own, or none.
+pub fn hooks_inside(path: &str) -> Option<&str> {
+    let elsewhere = path.is_empty() || path.starts_with(['/', '~']) || path.starts_with("%(prefix)");
+    (!elsewhere).then(|| path.strip_prefix("./").unwrap_or(path).trim_end_matches('/'))
+}
+
 pub fn hooks(check: &'static str, facts: &Facts) -> Vec<Finding> {
     let Some(path) = facts.config.get("core.hookspath").filter(|p| !p.is_empty()) else {
         return vec![Finding::ok(check, "hooks are where git looks for them")];
     };
-    let relative = !path.starts_with(['/', '~']) && !path.starts_with("%(prefix)");
-    if !relative || facts.hooks_tracked {
+    if hooks_inside(path).is_none() || facts.hooks_tracked {
         return vec![Finding::ok(check, format!("hooks are in {path}, and workers have them"))];
     }
     let says =

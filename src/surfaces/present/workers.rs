@@ -97,6 +97,10 @@ fn dispatched(d: &Dispatched) -> String {
     for (path, why) in d.included.skipped.iter().take(5) {
         text.push_str(&format!("  {} {}: {why}\n", paint(WARN, "not included:"), line(path)));
     }
+    if let Some(hooks) = &d.no_hooks {
+        let why = "core.hooksPath is relative, and this is not in its worktree: its commits run no hook";
+        text.push_str(&format!("  {} {}: {why}\n", paint(WARN, "no hooks:"), line(hooks)));
+    }
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
     text.push_str(&format!("  jail      {} (it can write outside its worktree)\n", d.jail));
     text

@@ -13,6 +13,7 @@ use crate::domain::doctor::LockFile;
 use crate::domain::doctor::Lost;
 use crate::domain::doctor::Ours;
 use crate::domain::doctor::Tree;
+use crate::domain::doctor::hooks_inside;
 use crate::plumbing::Worktree;
 use crate::state::HIDE;
 use crate::state::LIST_SHARED;
@@ -64,9 +65,9 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
     if let Some(root) = root.and_then(|tip| session.repo.objects.tree_of(*tip).ok()) {
         let has = |path: &str| session.repo.objects.oid_at(root, path.into()).is_ok_and(|at| at.is_some());
         facts.modules = has(".gitmodules");
-        let hooks = session.config.get("core.hookspath").unwrap_or_default();
-        let hooks = hooks.strip_prefix("./").unwrap_or(hooks).trim_end_matches('/');
-        facts.hooks_tracked = !hooks.is_empty() && !hooks.starts_with('/') && has(hooks);
+        if let Some(hooks) = session.config.get("core.hookspath").and_then(hooks_inside) {
+            facts.hooks_tracked = has(hooks);
+        }
     }
     facts.trunk = trunk.map(|t| t.short().to_owned());
     faults.iter().for_each(|fault| session.tell(format!("fault: {fault}")));
