@@ -280,7 +280,7 @@ impl Objects {
     /// Writes an object unless the store has it; either way it is remembered for [`Objects::take_written`].
     pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
         let oid = self.hash(kind, bytes)?;
-        if !self.exists(oid) {
+        if !self.odb.is_known(&id(oid)) {
             let doing = || format!("writing object {oid}");
             crate::fault::file().map_err(|e| disk::io(doing(), e))?;
             self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
