@@ -253,6 +253,33 @@ fn landings_are_served_in_the_order_of_asking() {
     world.check();
 }
 
+/// Both have frozen the same work before either holds the lock; the second finds it done.
+#[test]
+fn the_same_landing_twice_at_once_is_one_landing() {
+    let world = World::new();
+    let base = world.head();
+    fork(&world, 1);
+    let run = world.path(".git/skein/run");
+    let lock = std::fs::File::options().create(true).truncate(false).write(true).open(run.join("land.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    let waiting = || std::fs::read_dir(run.join("land.queue")).into_iter().flatten().count();
+    let mut children = Vec::new();
+    for _ in 0..2 {
+        let mut land = world.command(&["land", "w00", "--json"]);
+        children.push(land.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        until("it waits", || waiting() == children.len());
+    }
+    drop(lock);
+    let mut said: Vec<serde_json::Value> =
+        children.into_iter().map(|c| ran(c.wait_with_output().unwrap()).ok().json()).collect();
+    said.sort_by_key(|s| s["result"]["already"] == true);
+    assert_eq!((&said[0]["result"]["already"], &said[1]["result"]["already"]), (&false.into(), &true.into()));
+    assert_eq!(said[0]["result"]["new"], said[1]["result"]["new"]);
+    assert_eq!(world.lines(&["rev-list", &format!("{base}..main")]).len(), 1);
+    world.check();
+}
+
 /// Only to be sure that the helper above reads what git wrote.
 #[test]
 fn a_refusal_is_no_acknowledgement() {

@@ -123,7 +123,7 @@ fn keep(session: &Session<'_>, worker: &Worker, frozen: Frozen) -> Result<Frozen
 }
 
 /// Somebody else wrote the record of `handle` in between.
-fn raced(handle: &str) -> Failure {
+pub fn raced(handle: &str) -> Failure {
     Refusal::new(Token::RecordMoved, format!("the record of {handle} was written by somebody else just now"))
         .show(LIST_SHARED)
         .next("do the same again")

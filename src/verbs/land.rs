@@ -146,11 +146,14 @@ impl Resolved {
         session.onto(view, request.onto.as_ref().or(self.worker_onto.as_ref()))
     }
 
-    fn is_new(&self) -> bool {
+    /// Whether its delta is not recorded yet. A record that moved since is a refusal: whoever wrote it may have
+    /// frozen and landed the same work.
+    fn is_new(&self, view: &View) -> Result<bool> {
         let pending = self.pending.take();
         let new = pending.is_some();
+        let raced = pending.as_ref().is_some_and(|edit| !view.workers.iter().any(|w| Some(w.at) == edit.old));
         self.pending.set(pending);
-        new
+        if raced { Err(freeze::raced(self.source.name())) } else { Ok(new) }
     }
 
     /// Records a new delta by itself.
@@ -277,7 +280,7 @@ pub fn already(
     onto: &RefName,
 ) -> Result<Option<(OpId, Landing)>> {
     // A delta that is new just now cannot have landed.
-    if found.is_new() {
+    if found.is_new(view)? {
         return Ok(None);
     }
     let objects = &session.repo.objects;
