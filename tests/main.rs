@@ -18,6 +18,7 @@ mod dirty;
 mod doctor;
 mod faults;
 mod fsck;
+mod gates;
 mod golden;
 mod identity;
 mod landed;

@@ -69,6 +69,9 @@ impl Task {
         check("name", self.name.as_deref().map_or(Ok(()), |name| Handle::new(name).map(drop)));
         check("onto", self.onto.as_deref().map_or(Ok(()), |onto| RefName::branch(onto).map(drop)));
         check("paths", Globs::new(self.paths.iter().map(String::as_str)).map(drop));
+        if self.checks.iter().any(|check| check.trim().is_empty()) {
+            wrong.push("checks: there is no command in it".to_owned());
+        }
         if self.argv.as_ref().is_some_and(|argv| argv.first().is_none_or(String::is_empty)) {
             wrong.push("argv: there is no command in it".to_owned());
         }

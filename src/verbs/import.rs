@@ -1,4 +1,5 @@
-//! `import`: freezes a worker's delta; with a branch, brings it there as a landing without a gate.
+//! `import`: freezes a worker's delta; with a branch, brings it there as a landing. On a branch that collects, its
+//! checks wait until that branch lands.
 
 use crate::domain::Oid;
 use crate::domain::RefName;
@@ -37,7 +38,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     let (delta, noted) = (frozen.delta.clone(), frozen.noted.clone());
     let found = Resolved::of(worker, frozen);
     found.settle(session)?;
-    let landed = target.map(|target| bring(session, found, target, request)).transpose()?;
+    let landed = target.map(|target| bring(session, &view, found, target, request)).transpose()?;
     Ok(Imported { handle: worker.record.handle.to_string(), delta, landed, noted, dry_run: request.dry_run })
 }
 
@@ -59,10 +60,15 @@ impl Target {
     }
 }
 
-fn bring(session: &Session<'_>, mut found: Resolved, target: Target, request: &Request) -> Result<Landed> {
+fn bring(
+    session: &Session<'_>,
+    view: &View,
+    mut found: Resolved,
+    target: Target,
+    request: &Request,
+) -> Result<Landed> {
     let Target { branch, begins } = target;
-    // A coordination branch collects; the gate runs when it lands.
-    found.gates.clear();
+    found.put_off_checks(session, view, &branch);
     let Some((trunk, tip)) = begins else { return land::attempts(session, &found, &branch, request) };
     if session.dry {
         // What would happen there is what would happen on the trunk that it begins at.

@@ -31,6 +31,7 @@ use crate::verbs::landing::Landings;
 use crate::verbs::session::Session;
 use serde::Serialize;
 use std::cell::Cell;
+use std::collections::HashSet;
 
 /// What `land` and `import --into` are asked for.
 #[derive(Debug, Clone, Default)]
@@ -107,7 +108,8 @@ pub struct Resolved {
     /// Records the delta if it is new; taken by the first landing that is tried.
     pending: Cell<Option<Edit>>,
     worker_onto: Option<RefName>,
-    pub gates: Vec<String>,
+    /// The worker's own checks.
+    checks: Vec<String>,
     noted: Noted,
 }
 
@@ -136,7 +138,7 @@ impl Resolved {
             source: Source::Delta { handle: worker.record.handle.to_string(), delta: Box::new(frozen.delta) },
             pending: Cell::new(frozen.pending),
             worker_onto: Some(worker.record.onto.clone()),
-            gates: worker.record.checks.clone(),
+            checks: worker.record.checks.clone(),
             noted: frozen.noted,
         }
     }
@@ -144,6 +146,40 @@ impl Resolved {
     /// The branch it goes to: the one asked for, else the worker's own, else the trunk.
     pub fn target(&self, session: &Session<'_>, view: &View, request: &Request) -> Result<RefName> {
         session.onto(view, request.onto.as_ref().or(self.worker_onto.as_ref()))
+    }
+
+    /// Goes to a branch that only collects: the checks are for later, when that lands. On the branch that the
+    /// work is meant for, and on the trunk, they hold at once.
+    pub fn put_off_checks(&mut self, session: &Session<'_>, view: &View, branch: &RefName) {
+        let meant = self.worker_onto.as_ref() == Some(branch);
+        if !meant && !session.trunk(view).is_ok_and(|trunk| trunk == *branch) {
+            self.checks.clear();
+        }
+    }
+
+    /// What must pass before it moves `onto`, whatever else is asked for: the worker's checks, or those of all
+    /// workers whose work the branch has collected.
+    pub fn checks(&self, session: &Session<'_>, onto: &RefName) -> Result<Vec<String>> {
+        let Source::Branch { name, tip } = &self.source else { return Ok(self.checks.clone()) };
+        let (repo, objects) = (&session.repo, &session.repo.objects);
+        let view = session.view()?;
+        let there = session.branch_tip(&view, onto)?;
+        let mut checks: Vec<String> = Vec::new();
+        let ledger = Ledger::load(repo, &view)?;
+        for (_, landing, delta) in ledger.deltas().filter(|(_, landing, _)| landing.onto == *name) {
+            if !objects.is_ancestor(landing.new, *tip)? || objects.is_ancestor(landing.new, there)? {
+                continue;
+            }
+            match view.any_worker(repo, &delta.worker.to_string()) {
+                Ok(worker) => checks.extend(worker.record.checks),
+                // Of a worker that is known nowhere any more nobody can say what it asked for.
+                Err(none) if none.token() == Some(Token::NoSuchWorker) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let mut known = HashSet::new();
+        checks.retain(|check| known.insert(check.clone()));
+        Ok(checks)
     }
 
     /// Whether its delta is not recorded yet. A record that moved since is a refusal: whoever wrote it may have
@@ -173,7 +209,7 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
         source,
         pending: Cell::new(None),
         worker_onto: None,
-        gates: Vec::new(),
+        checks: Vec::new(),
         noted: Noted::default(),
     })
 }
@@ -185,7 +221,8 @@ pub fn attempts(
     request: &Request,
 ) -> Result<Landed> {
     let clone = session.clone_id().unwrap_or_default().to_owned();
-    let gates: Vec<String> = found.gates.iter().chain(&request.gates).cloned().collect();
+    let mut gates = found.checks(session, onto)?;
+    gates.extend(request.gates.iter().cloned());
     let mut left = request.retries;
     loop {
         match attempt(session, &clone, found, onto, &gates, request) {

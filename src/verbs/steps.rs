@@ -86,7 +86,8 @@ pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result
     session.refuse_in_worker("candidate admit")?;
     let view = land::begin(session, false)?;
     let (found, onto, waiting) = the_waiting(session, &view, name, request)?;
-    let gates: Vec<String> = found.gates.iter().chain(&request.gates).cloned().collect();
+    let mut gates = found.checks(session, &onto)?;
+    gates.extend(request.gates.iter().cloned());
     if waiting.record.admitted.as_ref().is_some_and(|a| gates.iter().all(|g| a.contains(g))) {
         return Ok(step(name, &waiting.record, "admitted", true, gates));
     }
@@ -120,10 +121,13 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         return Ok(Step { name, op, onto, old, new, state: "integrated", already: true, gates });
     }
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
-    if waiting.record.admitted.is_none() {
+    let passed = waiting.record.admitted.as_deref();
+    let missing = request.gates.iter().find(|gate| !passed.is_some_and(|p| p.contains(gate)));
+    if passed.is_none() || missing.is_some() {
+        let what = missing.map_or_else(|| "a gate".to_owned(), |gate| format!("`{gate}`"));
         return Err(Refusal::new(
             Token::NotAdmitted,
-            format!("the candidate of {name} has not passed a gate"),
+            format!("the candidate of {name} has not passed {what}"),
         )
         .oid("candidate", waiting.record.landing.new)
         .show(format!("git show {}:record.json", candidate_ref(waiting.record.op)?))

@@ -94,7 +94,8 @@ pub enum Verb {
     Import {
         /// A worker, by handle or id.
         worker: String,
-        /// A branch that collects work before it lands. If it is new, it starts at the tip of the trunk.
+        /// A branch that collects work before it lands. If it is new, it starts at the tip of the trunk. The checks
+        /// of the workers run when it lands; on the branch that the work is meant for they run at once.
         #[arg(long, value_name = "BRANCH")]
         into: Option<String>,
         #[command(flatten)]
@@ -243,7 +244,7 @@ pub struct Dispatch {
     pub onto: Option<String>,
     /// A gate of this worker: a command that must pass before its work lands. `{paths}` stands for the
     /// changed paths. Repeatable.
-    #[arg(long = "check", value_name = "CMD")]
+    #[arg(long = "check", value_name = "CMD", value_parser = command)]
     pub checks: Vec<String>,
     /// End the run after this time, such as 30s, 5m or 2h.
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -371,13 +372,18 @@ pub struct Take {
     pub allow_empty: bool,
 }
 
+/// An empty command, as of a variable that is not set, would pass and prove nothing.
+fn command(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("there is no command in it") } else { Ok(text.to_owned()) }
+}
+
 #[derive(Debug, Args)]
 pub struct Target {
     /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
     /// A command that must pass on the exact tree that would land. Repeatable.
-    #[arg(long = "gate", value_name = "CMD")]
+    #[arg(long = "gate", value_name = "CMD", value_parser = command)]
     pub gates: Vec<String>,
 }
 
@@ -387,8 +393,9 @@ pub enum Candidate {
     Create {
         /// A worker or a local branch.
         name: String,
-        #[command(flatten)]
-        target: Target,
+        /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
+        #[arg(long, value_name = "BRANCH")]
+        onto: Option<String>,
         #[command(flatten)]
         take: Take,
         /// Replace a candidate that waits already.
@@ -406,7 +413,11 @@ pub enum Candidate {
     Integrate {
         /// A worker or a local branch.
         name: String,
-        #[command(flatten)]
-        target: Target,
+        /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
+        #[arg(long, value_name = "BRANCH")]
+        onto: Option<String>,
+        /// A command that the candidate must have passed when it was admitted. Repeatable.
+        #[arg(long = "gate", value_name = "CMD", value_parser = command)]
+        gates: Vec<String>,
     },
 }

@@ -384,16 +384,15 @@ fn land_all(session: &mut Session<'_>, request: &Request, json: bool) -> Result<
 
 fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> Result<Page> {
     let nothing = args::Take::default();
-    let ask = |target: &args::Target, take: &args::Take| request(target.onto.as_deref(), &target.gates, take);
     let step = match step {
-        args::Candidate::Create { name, target, take, supersede } => {
-            verbs::steps::create(session, name, *supersede, &ask(target, take)?)
+        args::Candidate::Create { name, onto, take, supersede } => {
+            verbs::steps::create(session, name, *supersede, &request(onto.as_deref(), &[], take)?)
         }
         args::Candidate::Admit { name, target } => {
-            verbs::steps::admit(session, name, &ask(target, &nothing)?)
+            verbs::steps::admit(session, name, &request(target.onto.as_deref(), &target.gates, &nothing)?)
         }
-        args::Candidate::Integrate { name, target } => {
-            verbs::steps::integrate(session, name, &ask(target, &nothing)?)
+        args::Candidate::Integrate { name, onto, gates } => {
+            verbs::steps::integrate(session, name, &request(onto.as_deref(), gates, &nothing)?)
         }
     };
     Ok(Page::step(&step?, json))
