@@ -327,7 +327,9 @@ fn a_bad_file_starts_nothing() {
     let refs = world.git(["for-each-ref"]);
     for (text, says) in [
         ("{\"task\":\"t\"}\n{\"task\":\"t\",\"tsak\":1}\n", "line 2: unknown field `tsak`"),
-        ("nonsense\n", "line 1: expected"),
+        ("nonsense\n", "line 1: it is no JSON object"),
+        ("[\"t\"]\n", "line 1: it is no JSON object"),
+        ("{\"task\":\"t\",\"checks\":[\" \"]}\n", "line 1: checks: there is no command in it"),
         (
             "{\"task\":\"t\"}\n{\"task\":\"t\",\"base\":\"nowhere\"}\n",
             "line 2: \"nowhere\" names nothing here",

@@ -100,6 +100,10 @@ pub fn span(text: &str) -> std::result::Result<Duration, String> {
 pub fn tasks(text: &str) -> Result<Vec<Task>> {
     let (mut tasks, mut wrong) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if !line.trim_start().starts_with('{') {
+            wrong.push((at + 1, "it is no JSON object".to_owned()));
+            continue;
+        }
         match serde_json::from_str::<Task>(line) {
             Ok(task) => tasks.push(Task { line: at + 1, ..task }),
             Err(e) => {
