@@ -576,6 +576,36 @@ fn the_locked_index_of_a_linked_worktree_is_never_unlocked_by_us() {
     });
 }
 
+/// Left by a git of ours that was killed in the middle of a transaction, or held by one that lives.
+#[test]
+fn a_locked_ref_is_never_unlocked_by_us() {
+    let world = World::new();
+    world.worker("w", "echo w > b.txt && git commit -qam w");
+    world.skein(&["import", "w", "--into", "coord"]).ok();
+    let lane = world.lines(&["for-each-ref", "--format=%(refname)", "refs/skein/lane/"]).remove(0);
+    let one = |name: &str| {
+        let world = world.copy();
+        let base = world.head();
+        let lock = world.path(&format!(".git/{name}.lock"));
+        fs::write(&lock, "").unwrap();
+        let refused = world.skein(&["land", "w"]).refused("ref-locked", 75);
+        assert!(refused.err.contains(lock.to_str().unwrap()), "{}", refused.err);
+        assert!(refused.err.contains("git skein doctor"), "{}", refused.err);
+        assert_eq!((world.rev("main"), world.git(["status", "--porcelain"])), (base, String::new()));
+        assert!(lock.exists());
+        fs::remove_file(&lock).unwrap();
+        world.skein(&["land", "w"]).ok();
+        assert_eq!(world.read("b.txt"), "w\n");
+        world.check();
+    };
+    // Each waits ten seconds for the lock.
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| one(&lane));
+        one("refs/heads/main");
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn a_submodule_elsewhere_in_the_trunk_stays() {
     let world = World::new();

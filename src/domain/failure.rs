@@ -212,6 +212,7 @@ tokens! {
     Pushed "pushed" No;
     RecordMoved "record-moved" Raced;
     IndexLocked "index-locked" Busy;
+    RefLocked "ref-locked" Busy;
     Busy "busy" Busy;
     TimedOut "timed-out" Busy;
 }

@@ -84,6 +84,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Let that program end; if none runs, remove its `index.lock` yourself",
             },
             Explained {
+                token: Token::RefLocked,
+                means: "Another git holds refs that have to move, or died and left its locks",
+                show: "`fuser -v <lock>`",
+                next: "`git skein doctor` tells who holds them; if nobody does, remove them",
+            },
+            Explained {
                 token: Token::TimedOut,
                 means: "The time limit of this command passed; what it waited for goes on",
                 show: "`git for-each-ref refs/skein/worker`",

@@ -2,9 +2,12 @@
 //! transactions that state what they expect. An exit code is never the outcome: after a failure the refs
 //! are read again.
 
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
+use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Token;
 use crate::plumbing::disk;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
@@ -93,6 +96,22 @@ impl Repo {
         Ok(moved)
     }
 
+    /// Why refs could not be moved, if another git holds their locks, or died and left them.
+    fn locked(&self, names: &[&RefName]) -> Option<Failure> {
+        let own = names.iter().map(|name| format!("{name}.lock"));
+        let shared = ["packed-refs.lock", "reftable/tables.list.lock"].map(str::to_owned);
+        let held = own.chain(shared).map(|lock| self.dirs.common.join(lock)).filter(|path| path.exists());
+        let held: Vec<String> = held.map(|path| path.display().to_string()).collect();
+        let says = "another git holds refs that have to move, or died and left its locks";
+        let refusal = Refusal::new(Token::RefLocked, says).show(format!("fuser -v '{}'", held.first()?));
+        Some(
+            refusal
+                .lines(held)
+                .next("git skein doctor tells who holds them; if nobody does, remove them")
+                .into(),
+        )
+    }
+
     /// A git process that applies one transaction after another.
     pub fn ref_session(&self) -> Result<RefSession<'_>> {
         let mut child = self.git.converse(&self.call(&["update-ref", "--no-deref", "-z", "--stdin"]))?;
@@ -177,10 +196,11 @@ impl RefSession<'_> {
         }
         if edits.iter().zip(&now).all(|(e, n)| e.old == *n) {
             let doing = format!("moving {}", list(&names));
-            return Err(match error {
+            let failure = match error {
                 Some(error) if words.is_empty() => disk::io(doing, error),
                 _ => disk::git(doing, words.trim()),
-            });
+            };
+            return Err(self.repo.locked(&names).filter(|_| failure.token().is_none()).unwrap_or(failure));
         }
         Ok(Moved::Lost(names.into_iter().cloned().zip(now).collect()))
     }
