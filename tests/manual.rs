@@ -49,6 +49,20 @@ fn every_verb_and_flag_has_its_place_in_a_man_page() {
     assert_eq!(fs::read_dir(&man).unwrap().count(), declared.len(), "a page without a verb");
 }
 
+/// They would be written into whatever folder one stands in.
+#[test]
+fn man_pages_have_no_place_without_a_home() {
+    let world = World::new();
+    let before = world.git(["status", "--porcelain"]);
+    for home in [None, Some("")] {
+        let mut command = world.command(&["man"]);
+        command.env_remove("XDG_DATA_HOME").env_remove("HOME").envs(home.map(|home| ("HOME", home)));
+        let said = crate::support::ran(command.output().unwrap()).code(128);
+        assert!(said.err.contains("git skein man <dir>"), "{}", said.err);
+        assert_eq!(world.git(["status", "--porcelain"]), before);
+    }
+}
+
 #[test]
 fn help_knows_every_verb() {
     let world = World::new();

@@ -398,9 +398,9 @@ fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> R
     Ok(Page::step(&step?, json))
 }
 
-/// Where man looks for a person's own pages.
-pub fn man_dir(env: &Env) -> PathBuf {
-    let data = env.get("XDG_DATA_HOME").map(PathBuf::from);
-    let home = || env.get("HOME").map_or_else(PathBuf::new, PathBuf::from).join(".local/share");
-    data.unwrap_or_else(home).join("man/man1")
+/// Where man looks for a person's own pages, if the environment tells.
+pub fn man_dir(env: &Env) -> Option<PathBuf> {
+    let set = |key: &str| env.get(key).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    data.map(|data| data.join("man/man1"))
 }

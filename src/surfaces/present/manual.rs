@@ -66,7 +66,9 @@ fn all_commands(name: String, command: clap::Command) -> Vec<(String, clap::Comm
 
 /// Writes one man page for the program, one for each verb and one for each step of a verb.
 pub fn man_pages(env: &Env, dir: Option<&Path>, json: bool) -> Result<Page> {
-    let dir = dir.map_or_else(|| crate::surfaces::cli::man_dir(env), |d| env.cwd().join(d));
+    let dir = dir.map(|d| env.cwd().join(d)).or_else(|| crate::surfaces::cli::man_dir(env));
+    let unset = "neither XDG_DATA_HOME nor HOME is set; name a folder: git skein man <dir>";
+    let dir = dir.ok_or_else(|| Failure::fault("finding the folder of your man pages", unset))?;
     let mut pages = Vec::new();
     let mut root = command();
     // Each page has the options that all verbs share, too.
