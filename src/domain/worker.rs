@@ -125,6 +125,7 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         End::Exited(code) => because(Outcome::Failed, &format!("exit code {code}")),
         End::Signalled(signal) => because(Outcome::Failed, &format!("ended by signal {signal}")),
         End::TimedOut => because(Outcome::Failed, "the time limit passed"),
+        End::Silent(line) if line.is_empty() => because(Outcome::NeedsInput, "silent; it printed nothing"),
         End::Silent(line) => because(
             Outcome::NeedsInput,
             &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()),
@@ -137,6 +138,13 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn silence_has_a_last_line_or_none() {
+        let said = |line: &str| conclude(&End::Silent(line.into()), Work::default()).1.unwrap();
+        assert_eq!(said("y/n?"), "silent; its last line was: y/n?");
+        assert_eq!(said(""), "silent; it printed nothing");
+    }
 
     #[test]
     fn ends_become_outcomes() {
