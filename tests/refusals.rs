@@ -99,7 +99,7 @@ fn a_repository_that_git_does_not_trust() {
     fs::write(world.root().join("home/.gitconfig"), "[safe]\n\tbareRepository = explicit\n").unwrap();
     let bare = world.root().join("bare.git");
     let said = refused(&world, "not-a-repository", 128, &["-C", bare.to_str().unwrap(), "status"]);
-    assert!(said.err.contains("safe.bareRepository"), "{}", said.err);
+    assert!(said.err.contains("safe.bareRepository") && said.err.contains("let git use it"), "{}", said.err);
     world.skein(&["status"]).ok();
 }
 
@@ -152,7 +152,8 @@ fn names_that_are_no_worker_or_more_than_one() {
         for verb in ["show", "wait", "stop", "import", "land"] {
             refused(&world, "no-such-worker", 1, &[verb, "--", name]);
         }
-        refused(&world, "no-such-worker", 1, &["candidate", "create", "--", name]);
+        let said = refused(&world, "no-such-worker", 1, &["candidate", "create", "--", name]);
+        assert!(said.err.contains("no worker and no local branch is called"), "{}", said.err);
     }
     for name in ["fix", "fix-", "0"] {
         for verb in ["show", "wait", "stop", "import", "land"] {
@@ -704,7 +705,10 @@ fn work_that_left_its_worktree() {
     world.worker("w", &format!("{script}; git add -A && git commit -qm w"));
     for args in [&["import", "w"][..], &["land", "w"]] {
         let said = refused(&world, "outside-changed", 1, args);
-        assert!(said.err.contains("  b.txt\n"), "{}", said.err);
+        assert!(
+            said.err.contains("  b.txt\n") && said.err.contains("git skein land --any-outcome w"),
+            "{said:?}"
+        );
     }
     world.git(["checkout", "-q", "b.txt"]);
     world.skein(&["land", "w", "--any-outcome"]).ok();

@@ -204,9 +204,14 @@ fn unread(cwd: &Path, words: &str) -> Failure {
             .next("put a newer git first in PATH")
             .into();
     }
+    let next = if words.contains("safe.") {
+        "if you trust its owner, let git use it, as its words say; git help config explains safe.*"
+    } else {
+        "change into a repository, or give one with -C"
+    };
     Refusal::new(Token::NotARepository, format!("git finds no repository: {words}"))
         .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
-        .next("change into a repository, or give one with -C")
+        .next(next)
         .into()
 }
 

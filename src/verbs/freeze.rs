@@ -141,7 +141,9 @@ fn judge(worker: &Worker, take: Take) -> Result<()> {
         )
         .lines(record.outside.iter().cloned())
         .show("git status && git reflog -3")
-        .next(format!("look at them; if they are yours: git skein import --any-outcome {handle}"))
+        .next(format!(
+            "look at them; if they are yours, add --any-outcome: git skein land --any-outcome {handle}"
+        ))
         .into());
     }
     let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);

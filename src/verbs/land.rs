@@ -125,10 +125,20 @@ fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) ->
     let worker = match view.worker(name) {
         Ok(worker) => worker,
         Err(none) => {
-            return branch(view, name).ok_or_else(|| view.or_archived(&session.repo, name, none));
+            return branch(view, name).ok_or_else(|| nothing_of_that_name(session, view, name, none));
         }
     };
     Ok(Resolved::of(worker, freeze::run(session, view, worker, take)?))
+}
+
+fn nothing_of_that_name(session: &Session<'_>, view: &View, name: &str, none: Failure) -> Failure {
+    match view.or_archived(&session.repo, name, none) {
+        Failure::Refusal(refusal) if refusal.token == Token::NoSuchWorker => {
+            let says = format!("no worker and no local branch is called {name:?}");
+            Refusal { says, ..*refusal }.into()
+        }
+        other => other,
+    }
 }
 
 impl Resolved {
