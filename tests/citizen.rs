@@ -676,3 +676,17 @@ fn a_reader_that_goes_away_is_no_failure() {
     let ended = ran(shows.wait_with_output().unwrap());
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
 }
+
+/// A script that keeps the result in a file must learn that it is not there.
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let world = World::new();
+    world.worker("w", "echo w > b.txt && git commit -qam w");
+    for args in [&["status"][..], &["status", "-z"], &["show", "w", "--json"], &["land", "w", "--json"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = ran(world.command(args).stdout(full).stderr(Stdio::piped()).output().unwrap());
+        assert_eq!(ended.code, 128, "{args:?}: {}", ended.err);
+        assert!(ended.err.contains("writing the result"), "{args:?}: {}", ended.err);
+    }
+    world.skein(&["landed", "w"]).ok();
+}

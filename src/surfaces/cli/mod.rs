@@ -19,18 +19,16 @@ pub use run::run_line;
 pub fn main() -> ExitCode {
     let env = match Env::capture() {
         Ok(env) => env,
-        Err(failure) => return ended(&failed(&failure)),
+        Err(failure) => return ended(failed(&failure)),
     };
     if let Some(code) = run::hidden(&env) {
         return code;
     }
     match Cli::try_parse() {
-        Ok(cli) => ended(&run::run(&env, &cli)),
+        Ok(cli) => ended(run::run(&env, &cli)),
         Err(error) if error.use_stderr() => {
             let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
-            let page = Page::usage(&error.to_string(), json);
-            page.print();
-            ended(&page)
+            ended(Page::usage(&error.to_string(), json).print())
         }
         Err(help) => {
             help.print().ok();
@@ -39,14 +37,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn failed(failure: &Failure) -> Page {
-    let page = Page::failure("git-skein", failure, false);
-    page.print();
-    page
+fn failed(failure: &Failure) -> Exit {
+    Page::failure("git-skein", failure, false).print()
 }
 
-fn ended(page: &Page) -> ExitCode {
-    ExitCode::from(page.exit.code())
+fn ended(exit: Exit) -> ExitCode {
+    ExitCode::from(exit.code())
 }
 
 /// The declarations of the command line, for man pages and help.

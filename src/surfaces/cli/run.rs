@@ -1,5 +1,6 @@
 //! From parsed arguments to a verb and from its outcome to a page.
 
+use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::RefName;
 use crate::domain::Refusal;
@@ -63,17 +64,15 @@ pub fn run_line(env: &Env, words: &[&str], tell: &dyn Fn(&str)) -> Page {
     }
 }
 
-/// Runs the verb and prints its page.
-pub fn run(env: &Env, cli: &Cli) -> Page {
+/// Runs the verb, prints its page and tells how to end.
+pub fn run(env: &Env, cli: &Cli) -> Exit {
     settle(cli);
     let tell = |line: &str| {
         if !cli.quiet {
             anstream::eprintln!("{}", crate::surfaces::style::safe(line));
         }
     };
-    let page = carry_out(env, cli, &tell);
-    page.print();
-    page
+    carry_out(env, cli, &tell).print()
 }
 
 fn carry_out(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Page {

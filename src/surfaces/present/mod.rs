@@ -28,6 +28,7 @@ use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
 use crate::surfaces::style::steers;
 use serde::Serialize;
+use std::io::ErrorKind;
 use std::io::Write;
 
 /// What a command prints, and how it ends.
@@ -55,14 +56,28 @@ impl Page {
         Page { exit, ..self }
     }
 
-    /// Writes it. A reader that has gone away is no failure of ours.
-    pub fn print(&self) {
+    /// Writes it, and tells how to end. A reader that has gone away is no failure of ours; a result that cannot
+    /// be written is one.
+    pub fn print(&self) -> Exit {
         let mut out = anstream::stdout().lock();
-        out.write_all(self.out.as_bytes()).and_then(|()| out.flush()).ok();
+        let wrote = out.write_all(self.out.as_bytes()).and_then(|()| out.flush());
         // Bytes for scripts pass by the filter that takes colour out.
         let mut raw = std::io::stdout().lock();
-        raw.write_all(&self.raw).and_then(|()| raw.flush()).ok();
-        anstream::stderr().write_all(self.err.as_bytes()).ok();
+        let wrote = wrote.and_then(|()| raw.write_all(&self.raw)).and_then(|()| raw.flush());
+        let mut err = anstream::stderr().lock();
+        err.write_all(self.err.as_bytes()).ok();
+        match wrote {
+            Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+                writeln!(
+                    err,
+                    "{} writing the result: {e}; what was to be done is done",
+                    paint(BAD, "fault:")
+                )
+                .ok();
+                if self.exit == Exit::Done { Exit::Fault } else { self.exit }
+            }
+            _ => self.exit,
+        }
     }
 
     pub fn failure(verb: &str, failure: &Failure, json: bool) -> Page {
