@@ -223,6 +223,30 @@ fn worktrees_that_are_nowhere_or_nobodys() {
     });
 }
 
+/// After `mv repo elsewhere` git in a worker's worktree finds no repository, and nothing can be done with it.
+#[test]
+fn worktrees_of_a_repository_that_was_moved() {
+    let mut world = World::new();
+    world.worker("w", "echo w > b.txt && git commit -qam w");
+    world.skein(&["land", "w"]).ok();
+    let tree = world.worktree("w");
+    becomes(&world, "worktrees", "ok", "all there", |_| {});
+    let moved = world.root().join("moved");
+    fs::rename(&world.repo, &moved).unwrap();
+    (world.repo, world.cwd) = (moved.clone(), moved);
+    let (level, said) = looked(&world, "worktrees");
+    assert!(level == "warning" && said.contains(tree.to_str().unwrap()), "{said}");
+    assert!(said.contains("git worktree repair"), "{said}");
+    let kept = world.skein(&["reap", "w"]).code(1);
+    assert!(kept.out.contains("git worktree repair"), "{kept:?}");
+    let refused = world.skein(&["restore", "w"]).refused("worktree-exists", 1);
+    assert!(refused.err.contains("git worktree repair"), "{refused:?}");
+    world.git(["worktree", "repair"]);
+    assert_eq!(looked(&world, "worktrees").0, "ok");
+    world.skein(&["reap", "w", "--yes"]).ok();
+    assert!(!tree.exists());
+}
+
 #[test]
 fn locks_by_who_holds_them() {
     let world = World::new();

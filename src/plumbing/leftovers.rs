@@ -12,6 +12,7 @@ use crate::plumbing::objects::Objects;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::checkout_of;
+use crate::plumbing::worktree::linked_to;
 use crate::plumbing::worktree::names_back;
 use bstr::BStr;
 use bstr::BString;
@@ -129,6 +130,11 @@ impl Repo {
     /// Whether the folder `path` says that `admin` registers it.
     pub fn is_worktree_of(&self, path: &Path, admin: &Admin) -> bool {
         names_back(path, &admin.dir)
+    }
+
+    /// Whether the folder `path` names a git folder that is not there: its repository was moved, or is gone.
+    pub fn is_cut_off(&self, path: &Path) -> bool {
+        linked_to(path).is_some_and(|link| !link.exists())
     }
 
     /// Whether registration and folder name each other, and the folder is no symbolic link.

@@ -290,10 +290,15 @@ fn worktree_of(dir: &Path) -> Option<PathBuf> {
 
 /// Whether the folder `path` says that the administrative folder `dir` registers it.
 pub(super) fn names_back(path: &Path, dir: &Path) -> bool {
-    let text = std::fs::read(path.join(".git")).unwrap_or_default();
-    let Some(link) = text.strip_prefix(b"gitdir: ") else { return false };
-    let link = path.join(std::ffi::OsStr::from_bytes(link.trim_end()));
-    matches!((link.canonicalize(), dir.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    let named = linked_to(path).map(|link| link.canonicalize());
+    matches!((named, dir.canonicalize()), (Some(Ok(a)), Ok(b)) if a == b)
+}
+
+/// The administrative folder that the folder `path` names.
+pub(super) fn linked_to(path: &Path) -> Option<PathBuf> {
+    let text = std::fs::read(path.join(".git")).ok()?;
+    let link = text.strip_prefix(b"gitdir: ")?;
+    Some(path.join(std::ffi::OsStr::from_bytes(link.trim_end())))
 }
 
 /// What git leaves in a worktree's folder while something is under way, and where it notes the branch.

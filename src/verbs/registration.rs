@@ -74,7 +74,12 @@ impl Registered {
             };
         }
         if std::fs::symlink_metadata(&admin.path).is_ok() {
-            let why = format!("the folder {path} is not its worktree");
+            let why = match repo.is_cut_off(&admin.path) {
+                true => {
+                    format!("{path} looks for a repository that was moved; git worktree repair mends that")
+                }
+                false => format!("the folder {path} is not its worktree"),
+            };
             return Registration::Estranged(admin, why);
         }
         let aside = aside(&admin, id);

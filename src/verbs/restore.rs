@@ -122,14 +122,14 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
 fn standing(worker: &Worker, registration: &Registration) -> crate::domain::Failure {
     let handle = &worker.record.handle;
     let path = registration.admin().map(|a| a.path.display().to_string()).unwrap_or_default();
-    let why = match registration {
-        Registration::Estranged(_, why) => why.clone(),
-        _ => "its worktree stands".to_owned(),
+    let (why, use_it) = match registration {
+        Registration::Estranged(_, why) => (why.clone(), ""),
+        _ => ("its worktree stands".to_owned(), "use it, or "),
     };
     Refusal::new(Token::WorktreeExists, format!("{handle}: {why}"))
         .lines([path])
         .show("git worktree list")
-        .next(format!("use it, or make a copy elsewhere: git skein restore {handle} --to <folder>"))
+        .next(format!("{use_it}make a copy elsewhere: git skein restore {handle} --to <folder>"))
         .into()
 }
 

@@ -13,6 +13,8 @@ pub struct Tree {
     pub branch: Option<String>,
     /// Its folder is there.
     pub there: bool,
+    /// Its folder names a git folder that is nowhere.
+    pub cut_off: bool,
     /// The worker it is locked for.
     pub worker: Option<String>,
     /// That worker has a record.
@@ -149,6 +151,15 @@ pub fn worktrees(check: &'static str, facts: &Facts) -> Vec<Finding> {
             ),
             _ => {}
         }
+    }
+    let cut_off: Vec<String> = facts.worktrees.iter().filter(|t| t.cut_off).map(|t| t.path.clone()).collect();
+    if !cut_off.is_empty() {
+        found.push(
+            Finding::warning(check, "worktrees look for this repository where it was before it was moved")
+                .lines(cut_off)
+                .show("git worktree list")
+                .next("git worktree repair"),
+        );
     }
     if !facts.strangers.is_empty() {
         found.push(

@@ -129,6 +129,7 @@ fn tree(session: &Session<'_>, view: &View, worktree: &Worktree) -> Result<Tree>
         path: worktree.path.display().to_string(),
         branch: worktree.branch.as_ref().map(|b| b.short().to_owned()),
         there: worktree.path.join(".git").exists() || worktree.admin().dir == session.repo.dirs.common,
+        cut_off: session.repo.is_cut_off(&worktree.path),
         recorded: worker.is_some_and(has_record),
         worker: worker.map(|id| id.to_string()),
         progress: session.repo.in_progress(&worktree.admin())?.map(|(what, _)| what),
