@@ -214,6 +214,44 @@ fn ignored_files_stay_until_they_are_given_up() {
     removes(&world, "landed", &["fix", "--include-ignored"]);
 }
 
+/// `.worktreeinclude` brought them, and they are as they came.
+#[test]
+fn copies_of_ignored_files_are_no_loss() {
+    let world = World::new();
+    world.write(".worktreeinclude", "*.ign\nignored/\n");
+    world.commit("rules");
+    world.write("key.ign", "secret\n");
+    world.write("ignored/deep/d", &"long\n".repeat(40_000));
+    let tree = world.worker("fix", &format!("{FIVE}; test -e key.ign"));
+    let tree = world.worktree(&tree);
+    world.skein(&["land", "fix"]).ok();
+    let unseen = || row(&world, &["fix"])["unseen"].clone();
+    assert_eq!(
+        (fs::read(tree.join("key.ign")).unwrap(), unseen()),
+        (b"secret\n".to_vec(), serde_json::json!([]))
+    );
+    // Changed here, changed or gone there, or a link: then it is the only one.
+    fs::write(tree.join("key.ign"), "Secret\n").unwrap();
+    assert_eq!(unseen(), serde_json::json!(["key.ign"]));
+    fs::write(tree.join("key.ign"), "secret\n").unwrap();
+    fs::write(tree.join("ignored/deep/d"), "long\n".repeat(39_999) + "Long\n").unwrap();
+    assert_eq!(unseen(), serde_json::json!(["ignored/"]));
+    fs::write(tree.join("ignored/deep/d"), "long\n".repeat(40_000)).unwrap();
+    fs::remove_file(world.path("key.ign")).unwrap();
+    assert_eq!(unseen(), serde_json::json!(["key.ign"]));
+    std::os::unix::fs::symlink(tree.join("key.ign"), world.path("key.ign")).unwrap();
+    keeps(&world, "ignored-files", &["fix"]);
+    fs::remove_file(world.path("key.ign")).unwrap();
+    world.write("key.ign", "secret\n");
+    fs::rename(world.path("ignored"), world.path("aside")).unwrap();
+    std::os::unix::fs::symlink(tree.join("ignored"), world.path("ignored")).unwrap();
+    assert_eq!(unseen(), serde_json::json!(["ignored/"]));
+    fs::remove_file(world.path("ignored")).unwrap();
+    fs::rename(world.path("aside"), world.path("ignored")).unwrap();
+    removes(&world, "landed", &["fix"]);
+    assert_eq!(world.read("key.ign"), "secret\n");
+}
+
 #[test]
 fn what_cannot_be_captured_or_is_half_done_stays() {
     let world = World::new();

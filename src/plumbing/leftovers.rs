@@ -20,8 +20,11 @@ use bstr::ByteSlice;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -31,8 +34,9 @@ const NAMED: usize = 1000;
 
 impl Objects {
     /// What stands in the working tree at `root` and has no place in `tree`: files, and folders (with a slash
-    /// at the end) that hold some and nothing of the tree. Sorted; at most 1000 are named.
-    pub fn unseen(&self, root: &Path, tree: Oid) -> Result<Vec<BString>> {
+    /// at the end) that hold some and nothing of the tree. What `home` has in the same place with the same bytes
+    /// is not lost with it. Sorted; at most 1000 are named.
+    pub fn unseen(&self, root: &Path, tree: Oid, home: Option<&Path>) -> Result<Vec<BString>> {
         let paths: HashSet<BString> = self.entries(tree)?.into_iter().map(|(path, _)| path).collect();
         let folders: HashSet<&BStr> = paths.iter().flat_map(|path| folders_of(path.as_bstr())).collect();
         let mut found = Vec::new();
@@ -52,11 +56,11 @@ impl Objects {
                     path.push(b'/');
                     open.push(path);
                 } else if is_folder {
-                    if holds_a_file(&entry.path()).map_err(failed)? {
+                    if holds_more(root, &entry.path(), home).map_err(failed)? {
                         path.push(b'/');
                         found.push(path);
                     }
-                } else {
+                } else if !is_at_home(root, &entry.path(), home).map_err(failed)? {
                     found.push(path);
                 }
             }
@@ -66,18 +70,48 @@ impl Objects {
     }
 }
 
-fn holds_a_file(folder: &Path) -> io::Result<bool> {
+/// Whether `folder`, below `root`, holds a file that is not at home as well.
+fn holds_more(root: &Path, folder: &Path, home: Option<&Path>) -> io::Result<bool> {
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            if !entry.file_type()?.is_dir() {
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else if !is_at_home(root, &entry.path(), home)? {
                 return Ok(true);
             }
-            open.push(entry.path());
         }
     }
     Ok(false)
+}
+
+/// Whether `home` has the regular file `path` of the tree at `root`, byte for byte and no link.
+fn is_at_home(root: &Path, path: &Path, home: Option<&Path>) -> io::Result<bool> {
+    let (Some(home), Ok(below)) = (home, path.strip_prefix(root)) else { return Ok(false) };
+    let there = home.join(below);
+    let (here, Ok(kept)) = (fs::symlink_metadata(path)?, fs::symlink_metadata(&there)) else {
+        return Ok(false);
+    };
+    // A link on the way there may lead back here.
+    let same = (here.dev(), here.ino()) == (kept.dev(), kept.ino());
+    if same || !here.is_file() || !kept.is_file() || here.len() != kept.len() {
+        return Ok(false);
+    }
+    let (mut here, Ok(mut kept)) =
+        (BufReader::new(fs::File::open(path)?), fs::File::open(&there).map(BufReader::new))
+    else {
+        return Ok(false);
+    };
+    loop {
+        let (ours, theirs) = (here.fill_buf()?, kept.fill_buf()?);
+        let both = ours.len().min(theirs.len());
+        if both == 0 || ours[..both] != theirs[..both] {
+            return Ok(ours.is_empty() && theirs.is_empty());
+        }
+        here.consume(both);
+        kept.consume(both);
+    }
 }
 
 impl Repo {

@@ -33,8 +33,10 @@ use crate::verbs::registration::Registered;
 use crate::verbs::registration::Registration;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
+use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -238,7 +240,7 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
     let verdict = verdict(session, bench, worker, seen.head)?;
     if let Registration::Stands(admin) = &registration {
         row.uncaptured = uncaptured(admin, &seen);
-        let unseen = session.repo.objects.unseen(&admin.path, seen.tree)?;
+        let unseen = unseen(session, &admin.path, seen.tree)?;
         row.unseen = unseen.iter().map(|p| p.to_str_lossy().into_owned()).collect();
     }
     found.uncaptured = row.uncaptured.len();
@@ -250,6 +252,14 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
     row.verdict = Some(verdict);
     (row.tip, row.snapshot) = (seen.head, seen.kept.wip);
     Ok(Case { worker: worker.clone(), registration, seen: Some(seen), row })
+}
+
+/// What no snapshot saw of the worktree at `path`, and the main checkout does not have either: copies that
+/// `.worktreeinclude` brought are no loss as long as they are copies.
+fn unseen(session: &Session<'_>, path: &Path, tree: Oid) -> Result<Vec<BString>> {
+    let main = session.repo.worktrees()?.into_iter().next();
+    let home = main.filter(|main| !main.bare && main.path != session.repo.dirs.common);
+    session.repo.objects.unseen(path, tree, home.map(|main| main.path).as_deref())
 }
 
 /// What would be lost with the worktree whatever is captured. A fifo or a socket holds nothing.

@@ -290,7 +290,7 @@ pub struct Reap {
     /// Also workers whose work is not proven to have landed.
     #[arg(long)]
     pub include_unlanded: bool,
-    /// Also worktrees with ignored files, which no snapshot saw: they are lost.
+    /// Also worktrees with ignored files, which no snapshot saw: those are lost that the main checkout does not have.
     #[arg(long)]
     pub include_ignored: bool,
 }

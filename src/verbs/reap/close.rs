@@ -25,6 +25,7 @@ use crate::verbs::reap::Bench;
 use crate::verbs::reap::Case;
 use crate::verbs::reap::judge;
 use crate::verbs::reap::uncaptured;
+use crate::verbs::reap::unseen;
 use crate::verbs::reclaim;
 use crate::verbs::registration::Registered;
 use crate::verbs::registration::Registration;
@@ -156,13 +157,12 @@ fn remove(session: &Session<'_>, case: &Case, risks: Risks, locked: &HashSet<Str
 }
 
 fn as_seen(session: &Session<'_>, case: &Case, aside: &Admin, seen: &Seen, risks: Risks) -> Result<bool> {
-    let objects = &session.repo.objects;
     let (id, base) = (case.worker.id, case.worker.record.base);
     let mut capture = snapshot::capture(session, id, aside)?;
     let kept: Kept = seen.kept;
     let now = snapshot::take(session, id, base, aside, &mut capture, kept)?;
     let same = now.kept == kept && (now.head, now.tree) == (seen.head, seen.tree);
-    let unseen = objects.unseen(&aside.path, now.tree)?.len();
+    let unseen = unseen(session, &aside.path, now.tree)?.len();
     Ok(same && uncaptured(aside, &now).is_empty() && (risks.ignored || unseen == 0))
 }
 
