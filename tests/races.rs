@@ -129,15 +129,15 @@ fn eight_processes_merge_forty_branches_each() {
 }
 
 #[test]
-fn eight_workers_land_ten_deltas_each_at_once() {
-    let world = World::new();
+fn eight_workers_land_forty_deltas_each_at_once() {
+    let world = World::in_memory();
     let base = world.head();
     let names = fork(&world, 8);
     let trees: Vec<_> = names.iter().map(|n| (n.clone(), world.ulid(n), world.worktree(n))).collect();
     let acks = together(8, |process| {
         let (name, ulid, path) = &trees[process];
         let mut acks = Vec::new();
-        for i in 0..10 {
+        for i in 0..40 {
             // The worker goes on in its worktree; what it has then is a new delta.
             if i > 0 {
                 std::fs::write(path.join(format!("{name}-{i}.txt")), "more\n").unwrap();
@@ -151,7 +151,7 @@ fn eight_workers_land_ten_deltas_each_at_once() {
         acks
     });
     let acks = acks.concat();
-    assert_eq!(acks.len(), 80);
+    assert_eq!(acks.len(), 320);
     assert_line(&world, &base, "main", &acks);
     assert_eq!(world.git(["status", "--porcelain"]), "");
     // Every landed commit has the one note of its own landing, and no other commit has one.
