@@ -1,6 +1,9 @@
 //! The main path, end to end, on both gits.
 
 use crate::support::World;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::process::Stdio;
 
 #[test]
 fn a_task_becomes_a_landed_commit() {
@@ -35,4 +38,44 @@ fn two_workers_on_the_same_lines_conflict_and_nothing_changes() {
     assert!(refused.err.contains("a.txt"), "{}", refused.err);
     assert_eq!(world.rev("main"), main);
     world.check();
+}
+
+#[test]
+fn to_wait_ends_with_the_first_or_with_the_last() {
+    let world = World::new();
+    let worker = |name: &str, script: &str| {
+        world.skein(&["dispatch", "--name", name, "T", "--", "sh", "-c", script]).ok();
+    };
+    worker("slow", "while [ ! -e go ]; do sleep 0.05; done; exit 3");
+    worker("quick", "echo 1 > new && git add new && git commit -qm new");
+    let said = world.skein(&["wait", "slow", "quick", "--any"]).ok();
+    assert!(said.out.contains("quick ready") && !said.out.contains("slow"), "{said:?}");
+    world.skein(&["wait", "slow", "--timeout", "1s"]).refused("timed-out", 75);
+    assert_eq!(world.field("slow", "outcome"), "active");
+    std::fs::write(world.worktree("slow").join("go"), "").unwrap();
+    // The gravest outcome counts; who has ended already is told as well.
+    let said = world.skein(&["wait", "slow", "quick"]).code(1);
+    assert!(said.out.contains("quick ready") && said.out.contains("slow failed: exit code 3"), "{said:?}");
+    world.check();
+}
+
+#[test]
+fn the_status_is_shown_again_and_again() {
+    let world = World::new();
+    world.worker("w", "true");
+    let mut watch = world.command(&["status", "--watch", "--json"]);
+    let mut watch = watch.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines().map(|line| line.unwrap());
+    assert_eq!(lines.filter(|line| line.contains("\"schema\": \"git-skein/1\"")).take(2).count(), 2);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[test]
+fn the_git_commands_are_shown_if_asked_for() {
+    let world = World::new();
+    assert_eq!(world.skein(&["status"]).ok().err, "");
+    let said = world.skein(&["-v", "status"]).ok();
+    assert!(said.err.contains("rev-parse"), "{said:?}");
+    assert_eq!(said.out, world.skein(&["status"]).ok().out);
 }
