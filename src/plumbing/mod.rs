@@ -11,6 +11,7 @@ mod index;
 mod known;
 mod leftovers;
 mod loose;
+mod mark;
 mod merge;
 mod notes;
 mod objects;

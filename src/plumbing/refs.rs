@@ -9,6 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::disk;
+use crate::plumbing::mark::Mark;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
 use std::io::BufRead;
@@ -99,7 +100,7 @@ impl Repo {
     /// Why refs could not be moved, if another git holds their locks, or died and left them.
     fn locked(&self, names: &[&RefName]) -> Option<Failure> {
         let own = names.iter().map(|name| format!("{name}.lock"));
-        let shared = ["packed-refs.lock", "reftable/tables.list.lock"].map(str::to_owned);
+        let shared = ["HEAD.lock", "packed-refs.lock", "reftable/tables.list.lock"].map(str::to_owned);
         let held = own.chain(shared).map(|lock| self.dirs.common.join(lock)).filter(|path| path.exists());
         let held: Vec<String> = held.map(|path| path.display().to_string()).collect();
         let says = "another git holds refs that have to move, or died and left its locks";
@@ -114,10 +115,11 @@ impl Repo {
 
     /// A git process that applies one transaction after another.
     pub fn ref_session(&self) -> Result<RefSession<'_>> {
+        let mark = Mark::new(&self.marks());
         let mut child = self.git.converse(&self.call(&["update-ref", "--no-deref", "-z", "--stdin"]))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(RefSession { repo: self, child, stdin, stdout })
+        Ok(RefSession { repo: self, child, stdin, stdout, mark })
     }
 }
 
@@ -135,6 +137,8 @@ pub struct RefSession<'r> {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<BufReader<ChildStdout>>,
+    /// Goes when git has ended.
+    mark: Option<Mark>,
 }
 
 impl RefSession<'_> {
@@ -151,6 +155,9 @@ impl RefSession<'_> {
 
     fn speak(&mut self, edits: &[Edit]) -> std::io::Result<bool> {
         let (Some(stdin), Some(stdout)) = (&mut self.stdin, &mut self.stdout) else { return Ok(false) };
+        if let Some(mark) = &mut self.mark {
+            mark.note(edits)?;
+        }
         let mut text = b"start\0".to_vec();
         for edit in edits {
             let zero = |o: Option<Oid>, like: Option<Oid>| o.or(like.map(Oid::null_like));

@@ -25,6 +25,9 @@ use bstr::ByteSlice;
 /// is said, and does not keep the verb from its work. True if anything was.
 pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
     let mut any = false;
+    for lock in session.repo.clear_left_locks()? {
+        session.tell(format!("recovered: removed {}, which a dead process of ours had left", lock.display()));
+    }
     if let Some(clone) = session.clone_id()
         && view.lanes.contains_key(clone)
         && let Some(lock) = session.try_lock_landing()?

@@ -5,10 +5,13 @@ use crate::faults::scenes;
 use crate::faults::state;
 use crate::faults::sweep::clean;
 use crate::support::World;
+use crate::support::acts::group_runs;
 use crate::support::acts::until;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
 use std::time::Duration;
@@ -242,4 +245,71 @@ fn a_copied_repository_ends_no_agent_of_the_original() {
     world.skein(&["stop", "fix"]).ok();
     assert_eq!(world.field("fix", "outcome"), "stopped");
     assert_eq!(world.field("fix", "reason"), "stopped by a person");
+}
+
+/// The kernel, a signal to the whole group or a lost session takes git too, in the middle of a transaction. The locks
+/// that it leaves are ours, and provably so.
+#[test]
+fn locks_of_a_git_that_died_with_its_verb_are_cleared_away() {
+    let world = many_changes();
+    let whole = world.copy();
+    whole.skein(&["land", "fix"]).ok();
+    let want = state::of(&whole);
+    // The intent on the lane, and the move of the trunk.
+    for (nth, part) in [(1, "refs/skein/lane"), (2, "refs/heads")] {
+        let world = world.copy();
+        let mut command = world.command(&["land", "fix"]);
+        let sed = format!("/^commit$/{{x;s/^/x/;/^x\\{{{nth}\\}}$/{{x;d;}};x;}}");
+        with_git(&world, &mut command, "update-ref", &format!("sed -uz '{sed}' | git \"$@\"; exit"));
+        let mut verb = command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let lock = || -> Option<PathBuf> {
+            let found = fs::read_dir(world.path(&format!(".git/{part}"))).ok()?.flatten().map(|e| e.path());
+            let mut locks = found.filter(|p| p.extension().is_some_and(|e| e == "lock"));
+            locks.find(|p| fs::read(p).is_ok_and(|held| !held.is_empty()))
+        };
+        until("git to be prepared", || lock().is_some());
+        let lock = lock().unwrap();
+        let kill = std::process::Command::new("kill").args(["-9", "--", &format!("-{}", verb.id())]).status();
+        assert!(kill.unwrap().success());
+        verb.wait().unwrap();
+        until("all of them to end", || !group_runs(&verb.id().to_string()));
+        assert!(lock.exists(), "{part}");
+        // Somebody else's stays.
+        fs::write(world.path(".git/refs/heads/theirs.lock"), "").unwrap();
+        let said = world.skein(&["land", "fix"]).ok();
+        assert!(said.err.contains(lock.to_str().unwrap()), "{said:?}");
+        assert!(!lock.exists(), "{part}");
+        fs::remove_file(world.path(".git/refs/heads/theirs.lock")).unwrap();
+        if let Some(difference) = state::differ(&want, &state::of(&world)) {
+            panic!("{part}: {difference}");
+        }
+        let notes = fs::read_dir(world.path(".git/skein/run")).unwrap().flatten();
+        assert!(!notes.into_iter().any(|e| e.file_name().to_str().unwrap().starts_with("refs-")), "{part}");
+        world.check();
+    }
+}
+
+/// What a dead process noted proves nothing where somebody else has the lock by now.
+#[test]
+fn a_lock_with_another_value_is_somebody_elses() {
+    let world = many_changes();
+    let head = world.head();
+    fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+    let lock = world.path(".git/refs/heads/new.lock");
+    for held in ["", "0123456789012345678901234567890123456789\n"] {
+        fs::write(&lock, held).unwrap();
+        fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+        world.skein(&["import", "fix"]).ok();
+        assert_eq!(fs::read_to_string(&lock).unwrap(), held);
+    }
+    // Whoever holds the note lives.
+    fs::write(&lock, format!("{head}\n")).unwrap();
+    fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+    let note = fs::File::open(world.path(".git/skein/run/refs-1-0")).unwrap();
+    note.lock().unwrap();
+    world.skein(&["import", "fix"]).ok();
+    assert!(lock.exists());
+    drop(note);
+    world.skein(&["import", "fix"]).ok();
+    assert!(!lock.exists() && !world.path(".git/skein/run/refs-1-0").exists());
 }

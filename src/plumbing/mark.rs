@@ -1,0 +1,119 @@
+//! What a transaction of refs is about to do, noted beside it: if git is killed in the middle, with us or without,
+//! the locks that it left can be told from those of others, and go. The note is locked as long as we or that git
+//! live. A lock goes only if it holds the very value that the note names for that ref, and is no other's then: who
+//! takes it must find it gone first, and only one at a time clears it away.
+
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::disk;
+use crate::plumbing::refs::Edit;
+use crate::plumbing::repo::Repo;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::io::Seek;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+const PREFIX: &str = "refs-";
+
+/// A note, removed on drop.
+#[derive(Debug)]
+pub(super) struct Mark {
+    path: PathBuf,
+    file: File,
+}
+
+impl Mark {
+    /// Made before git is started, which inherits the lock. `None` where there is no place for it: then nothing
+    /// can be cleared away, and nothing else is different.
+    pub(super) fn new(folder: &Path) -> Option<Mark> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("{PREFIX}{}-{count}", std::process::id()));
+        // One of the same name is of a dead process; its locks are not ours to forget.
+        let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;
+        let mark = Mark { path, file };
+        mark.file.try_lock().ok()?;
+        rustix::io::fcntl_setfd(&mark.file, rustix::io::FdFlags::empty()).ok()?;
+        Some(mark)
+    }
+
+    pub(super) fn note(&mut self, edits: &[Edit]) -> io::Result<()> {
+        let line = |edit: &Edit| Some(format!("{} {}\n", edit.new?, edit.name));
+        let text: String = edits.iter().filter_map(line).collect();
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Repo {
+    /// Where notes stand.
+    pub(super) fn marks(&self) -> PathBuf {
+        self.dirs.common.join("skein").join("run")
+    }
+
+    /// Removes the locks that transactions of dead processes left, where it is proven that they are theirs.
+    /// Gives those that went.
+    pub fn clear_left_locks(&self) -> Result<Vec<PathBuf>> {
+        let mut gone = Vec::new();
+        for entry in fs::read_dir(self.marks()).into_iter().flatten().flatten() {
+            if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+                continue;
+            }
+            let path = entry.path();
+            let cleared =
+                self.clear(&path).map_err(|e| disk::io(format!("clearing {}", path.display()), e))?;
+            gone.extend(cleared);
+        }
+        Ok(gone)
+    }
+
+    fn clear(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut gone = Vec::new();
+        let Ok(mut file) = File::options().read(true).write(true).open(path) else { return Ok(gone) };
+        if file.try_lock().is_err() {
+            return Ok(gone);
+        }
+        // Another may have cleared it before the lock was ours.
+        let here = file.metadata()?;
+        if !fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+            return Ok(gone);
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        for (oid, name) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let (Ok(oid), Ok(name)) = (oid.parse::<Oid>(), RefName::new(name)) else { continue };
+            let at = |name: &str| self.dirs.common.join(format!("{name}.lock"));
+            let holds =
+                |path: &Path, what: &str| fs::read_to_string(path).is_ok_and(|it| it.trim_end() == what);
+            let (lock, head) = (at(name.as_str()), at("HEAD"));
+            if !holds(&lock, &oid.to_string()) {
+                continue;
+            }
+            // With the branch that it names git locks `HEAD` first, to write nothing. While the branch is locked
+            // nobody else has a use for that.
+            if holds(&self.dirs.common.join("HEAD"), &format!("ref: {name}")) && holds(&head, "") {
+                disk::gone(fs::remove_file(&head))?;
+                gone.push(head);
+            }
+            disk::gone(fs::remove_file(&lock))?;
+            gone.push(lock);
+        }
+        disk::gone(fs::remove_file(path))?;
+        Ok(gone)
+    }
+}
