@@ -79,3 +79,13 @@ fn the_git_commands_are_shown_if_asked_for() {
     assert!(said.err.contains("rev-parse"), "{said:?}");
     assert_eq!(said.out, world.skein(&["status"]).ok().out);
 }
+
+#[test]
+fn what_is_meant_is_not_guessed() {
+    let world = World::new();
+    world.skein(&["init"]).ok();
+    let said = world.skein(&["land"]).refused("no-such-worker", 1);
+    assert!(said.err.contains("no worker is ready") && said.err.contains("git skein status"), "{}", said.err);
+    let said = world.skein(&["reap", "--yes"]).code(129);
+    assert!(said.err.contains("--all"), "{}", said.err);
+}

@@ -411,6 +411,10 @@ pub fn only_ready(session: &Session<'_>) -> Result<String> {
         view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
     match ready.as_slice() {
         [one] => Ok(one.record.handle.to_string()),
+        [] => Err(Refusal::new(Token::NoSuchWorker, "no worker is ready")
+            .show(LIST_SHARED)
+            .next("git skein status shows what each of them does")
+            .into()),
         many => Err(Refusal::new(
             Token::NoSuchWorker,
             format!("{} workers are ready; say which one to land", many.len()),

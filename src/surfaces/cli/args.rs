@@ -277,9 +277,9 @@ pub struct Dispatch {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["workers", "all"]))]
 pub struct Reap {
     /// Workers, by handle or id.
-    #[arg(required_unless_present = "all")]
     pub workers: Vec<String>,
     /// Every worker that does not run.
     #[arg(long, conflicts_with = "workers")]
