@@ -448,3 +448,24 @@ fn the_base_has_the_tree_that_git_would_commit() {
     world.git(["add", "--all"]);
     assert_eq!(world.rev(&format!("{base}^{{tree}}")), world.git(["write-tree"]));
 }
+
+#[test]
+fn a_change_that_only_the_time_of_the_index_tells() {
+    let world = World::new();
+    world.git(["config", "core.trustCtime", "false"]);
+    let at = |path: &str| {
+        let file = fs::File::options().write(true).open(world.path(path)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_767_225_600)).unwrap();
+    };
+    world.write("b.txt", "1\n");
+    at("b.txt");
+    world.commit("one");
+    // As if all of it had happened in one second: same size, same time.
+    world.write("b.txt", "2\n");
+    at("b.txt");
+    at(".git/index");
+    let said = dispatch(&world, "fix", "test 2 = $(cat b.txt) && echo 3 >b.txt && git commit -qam 3");
+    assert_eq!(said["with_dirty"], serde_json::json!(["b.txt"]));
+    assert_eq!(world.git(["show", &format!("{}:b.txt", said["base"].as_str().unwrap())]), "2");
+    assert_eq!(world.field("fix", "outcome"), "ready");
+}

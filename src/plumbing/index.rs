@@ -257,11 +257,18 @@ fn copy(admin: &Admin) -> PathBuf {
     admin.dir.join("skein-index")
 }
 
-/// The index of `admin` as it is now, at `to`. No index is an empty one.
+/// The index of `admin` as it is now, at `to`. No index is an empty one. The copy is no younger: a file that was
+/// changed in the second in which the index was written is told by that time alone.
 pub(super) fn copy_index(admin: &Admin, to: &Path) -> Result<()> {
-    let copied = crate::fault::file().and_then(|()| match fs::copy(admin.dir.join("index"), to) {
+    let from = admin.dir.join("index");
+    let copy = || {
+        let written = fs::metadata(&from)?.modified()?;
+        fs::copy(&from, to)?;
+        fs::File::options().write(true).open(to)?.set_modified(written)
+    };
+    let copied = crate::fault::file().and_then(|()| match copy() {
         Err(e) if e.kind() == ErrorKind::NotFound => remove(to),
-        other => other.map(drop),
+        other => other,
     });
     copied.map_err(|e| failed("copying", admin, e))
 }
