@@ -231,10 +231,10 @@ fn a_workers_attributes_start_no_program() {
     for args in [&["show", "w"][..], &["show", "w", "--diff"], &["status"], &["import", "w"]] {
         home.verb(&[], 0, args);
     }
-    home.verb(&[], 0, &["import", "w", "--uncommitted"]);
-    home.verb(&["main"], 0, &["land", "w", "--uncommitted"]);
+    home.verb(&[], 1, &["import", "w", "--uncommitted"]);
+    home.verb(&["main"], 0, &["land", "w"]);
     home.verb(&[], 0, &["landed", "w"]);
-    assert_eq!(home.world.git(["show", "main:left"]), "left");
+    assert_eq!(home.world.git(["show", "main:one"]), "1");
     home.world.check();
 }
 

@@ -2,6 +2,7 @@
 //! what stands between a file and its blob. Each has a short round in it, or the part that matters.
 
 mod copies;
+mod files;
 mod stores;
 
 use crate::support::World;

@@ -191,6 +191,8 @@ tokens! {
     BadPath "bad-path" No;
     TooLarge "too-large" No;
     GitlinkRefused "gitlink" No;
+    FilterChanged "filter-changed" No;
+    FilterFailed "filter-failed" No;
     NotExact "not-exact" No;
     Conflict "conflict" Conflict;
     ConflictMidway "conflict-midway" Conflict;

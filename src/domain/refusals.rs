@@ -279,6 +279,18 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "If that was the task, allow it: `git config skein.allowGitlinks true`",
             },
             Explained {
+                token: Token::FilterChanged,
+                means: "The working tree was to be taken in, and its attributes say another way of storing files than those of the base: `filter`, `text`, `eol`, `crlf`, `ident` or `working-tree-encoding`",
+                show: "`git -C <worktree> diff <base> -- ':(glob)**/.gitattributes'`",
+                next: "If that was the task, commit in the worktree what is to be taken, then import again: what is committed is taken as it is",
+            },
+            Explained {
+                token: Token::FilterFailed,
+                means: "Git does not store a file as it stands: a filter that is required failed, `core.safecrlf` forbids its line ends, or it is not in its `working-tree-encoding`",
+                show: "`git -C <worktree> add --dry-run --all`",
+                next: "Mend what git names, then do the same again; the snapshot has the file byte for byte",
+            },
+            Explained {
                 token: Token::NotExact,
                 means: "`--exact` was asked for, and the merged change would differ from the delta",
                 show: "`git range-diff <base>..<tip> <old>..<new>`",

@@ -7,6 +7,7 @@ use crate::domain::Result;
 use crate::plumbing::git::Call;
 use crate::plumbing::index::copy_index;
 use crate::plumbing::repo::Repo;
+use crate::plumbing::stored::refused;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
 use crate::plumbing::worktree::split;
@@ -23,9 +24,11 @@ impl Repo {
             in_worktree(admin, &args).env("GIT_INDEX_FILE", copy)
         };
         let list = terminated(paths);
-        self.git.expect(
-            &on_copy(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"]).stdin(&list),
-        )?;
+        let args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+        let added = self.git.run(&on_copy(&args).stdin(&list))?;
+        if !added.ok() {
+            return Err(refused(&added));
+        }
         let written = self.git.expect(&on_copy(&["write-tree"]))?;
         written.text().parse()
     }
@@ -52,6 +55,6 @@ impl Repo {
 }
 
 /// Paths as git reads them with `-z`.
-fn terminated(paths: &[BString]) -> Vec<u8> {
+pub(super) fn terminated(paths: &[BString]) -> Vec<u8> {
     paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect()
 }

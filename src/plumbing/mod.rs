@@ -1,5 +1,6 @@
 //! The only room that touches git. It knows nothing of workers and none of our ref names.
 
+mod attributes;
 mod capture;
 mod cherry;
 mod dirty;
@@ -21,6 +22,7 @@ mod patch;
 mod refs;
 mod repo;
 mod store;
+mod stored;
 mod survey;
 mod tree;
 mod worktree;
@@ -47,6 +49,8 @@ pub use refs::Moved;
 pub use refs::Ref;
 pub use refs::RefSession;
 pub use repo::Repo;
+pub use stored::Asked;
+pub use stored::Settings;
 pub use tree::Watch;
 pub use worktree::Admin;
 pub use worktree::Dirty;

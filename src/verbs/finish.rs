@@ -3,6 +3,7 @@
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
+use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Result;
 use crate::domain::Work;
@@ -15,6 +16,7 @@ use crate::state::next_record;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::stored;
 
 /// Writes how the run of worker `id` ended. A record that is closed already stays as it is.
 pub fn close(
@@ -27,6 +29,7 @@ pub fn close(
     outside: Vec<String>,
 ) -> Result<Outcome> {
     let objects = &session.repo.objects;
+    let mut uncommitted = None;
     for _ in 0..10 {
         let view = session.view()?;
         let worker = view.worker(&id.to_string())?;
@@ -38,7 +41,10 @@ pub fn close(
         let commits = if rebased { 1 } else { objects.between(base, seen.head)?.len() };
         let work = Work {
             commits,
-            uncommitted: seen.tree != objects.tree_of(seen.head)?,
+            uncommitted: match uncommitted {
+                Some(known) => known,
+                None => *uncommitted.insert(is_uncommitted(session, base, end, seen, &outside)?),
+            },
             discarded: snapshot::discarded(session, base, seen)?,
             outside: !outside.is_empty() && session.config.get("skein.outside") != Some("warn"),
         };
@@ -70,4 +76,20 @@ pub fn close(
         }
     }
     Err(Failure::fault("recording the end of the run", "the record kept moving"))
+}
+
+/// Whether the working tree holds what `HEAD` does not, in git's eyes. After a change outside no filter runs: it
+/// may be the worker's own.
+fn is_uncommitted(
+    session: &Session<'_>,
+    base: Oid,
+    end: &End,
+    seen: &Seen,
+    outside: &[String],
+) -> Result<bool> {
+    let head = session.repo.objects.tree_of(seen.head)?;
+    if seen.tree == head || !outside.is_empty() || *end == End::SupervisorLost {
+        return Ok(seen.tree != head);
+    }
+    Ok(stored::or_disk(stored::tree(session, base, seen.head, seen.tree), seen.tree)? != head)
 }

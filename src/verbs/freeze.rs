@@ -26,6 +26,7 @@ use crate::state::freeze;
 use crate::verbs::custody;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
+use crate::verbs::stored;
 use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -54,6 +55,8 @@ pub struct Noted {
     pub skipped: Vec<String>,
     /// The worker made git ignore them.
     pub ignored: Vec<String>,
+    /// Attribute files by which its commits store files otherwise than the base does.
+    pub attributes: Vec<String>,
 }
 
 /// A frozen delta.
@@ -82,11 +85,15 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     let base = worker.record.base;
     belts(session, view, worker, seen.head)?;
     let head_tree = objects.tree_of(seen.head)?;
-    let dirty = seen.tree != head_tree;
-    let (tip, uncommitted) = if dirty && (take.uncommitted || seen.head == base) {
-        (working_tree_commit(session, worker, seen.head, seen.tree)?, true)
+    let stored = stored::tree(session, base, seen.head, seen.tree);
+    // What git does not store is a change too.
+    let dirty = stored.as_ref().map_or(seen.tree, |tree| *tree) != head_tree;
+    let (tip, left, uncommitted) = if dirty && (take.uncommitted || seen.head == base) {
+        stored::refuse_changed_rules(session, worker, seen.tree)?;
+        let tree = stored?;
+        (working_tree_commit(session, worker, seen.head, tree)?, tree, true)
     } else {
-        (seen.head, false)
+        (seen.head, stored::or_disk(stored, seen.tree)?, false)
     };
     let changes = objects.diff_trees(objects.tree_of(base)?, objects.tree_of(tip)?)?;
     let delta = describe(&session.repo, &worker.record, tip, uncommitted, &changes)?;
@@ -96,12 +103,14 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     check_paths(session, worker, delta.tree, &changes)?;
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
-    let leftovers = if uncommitted { &[] } else { seen.leftovers.as_slice() };
+    let leftovers = if uncommitted { Vec::new() } else { objects.diff_trees(head_tree, left)? };
+    let rules = if uncommitted { Vec::new() } else { stored::rules_changed(session, base, delta.tree)? };
     let noted = Noted {
         leftovers: leftovers.iter().map(|c| text(&c.path)).collect(),
         undeclared: undeclared.map(|c| text(&c.path)).collect(),
         skipped: seen.skipped,
         ignored: seen.ignored,
+        attributes: rules.iter().map(text).collect(),
     };
     let frozen = Frozen { delta, noted, pending: None };
     keep(session, worker, frozen)

@@ -20,6 +20,7 @@ use crate::verbs::proof::Answer;
 use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::session::Session;
+use crate::verbs::stored::Picture;
 use serde::Serialize;
 
 #[derive(Debug, Clone)]
@@ -175,8 +176,9 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
     let tip = question.tip;
     let left = match worker.wip {
         Some(wip) => {
-            let objects = &session.repo.objects;
-            objects.diff_trees(objects.tree_of(tip)?, objects.tree_of(wip)?)?.len()
+            let picture = Picture::of_snapshot(session, worker, wip)?;
+            let objects = picture.objects(session);
+            objects.diff_trees(objects.tree_of(tip)?, picture.tree)?.len()
         }
         None => 0,
     };

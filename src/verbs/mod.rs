@@ -33,6 +33,7 @@ pub mod show;
 mod snapshot;
 pub mod status;
 pub mod steps;
+mod stored;
 pub mod supervise;
 pub mod undo;
 pub mod wait;

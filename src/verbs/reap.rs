@@ -33,6 +33,7 @@ use crate::verbs::registration::Registered;
 use crate::verbs::registration::Registration;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::stored;
 use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -248,7 +249,7 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
     found.verdict = &verdict;
     found.untouched = seen.head == worker.record.base && seen.leftovers.is_empty() && seen.kept.wip.is_none();
     row.fate = fate(&found, bench.risks);
-    row.leftovers = seen.leftovers.len();
+    row.leftovers = stored::leftovers(session, &worker.record, &seen)?.len();
     row.verdict = Some(verdict);
     (row.tip, row.snapshot) = (seen.head, seen.kept.wip);
     Ok(Case { worker: worker.clone(), registration, seen: Some(seen), row })

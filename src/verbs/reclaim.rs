@@ -18,6 +18,7 @@ use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
+use crate::verbs::stored;
 use crate::verbs::supervise;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
@@ -73,9 +74,12 @@ fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
     if repo.head_of(&admin)?.is_some_and(|head| head != base) {
         return Ok(true);
     }
-    let captured = snapshot::capture(session, worker.id, &admin)?.tree(repo.objects.tree_of(base)?)?;
+    let tree = repo.objects.tree_of(base)?;
+    let captured = snapshot::capture(session, worker.id, &admin)?.tree(tree)?;
+    let stored = stored::or_disk(stored::tree(session, base, base, captured.tree), captured.tree)?;
     // A checkout that was cut short lacks files; it never has other ones.
-    Ok(captured.changes.iter().any(|c| c.new.is_some()) || !captured.skipped.is_empty())
+    let other = repo.objects.diff_trees(tree, stored)?.iter().any(|c| c.new.is_some());
+    Ok(other || !captured.skipped.is_empty())
 }
 
 /// Removes every worktree that is locked with `reason`, half-made ones too, and the empty folder that was

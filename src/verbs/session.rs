@@ -18,6 +18,7 @@ use crate::state::Local;
 use crate::state::View;
 use sha2::Digest;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The hidden verb that every supervisor is started with.
@@ -121,6 +122,16 @@ impl<'s> Session<'s> {
 
     pub fn view(&self) -> Result<View> {
         View::load(&self.repo)
+    }
+
+    /// A file of the person's that `key` names, else `name` in their folder for git.
+    pub fn own_file(&self, key: &str, name: &str) -> Option<PathBuf> {
+        let home = self.env.get("HOME");
+        let folder = || {
+            let config = self.env.get("XDG_CONFIG_HOME").map(PathBuf::from);
+            config.or_else(|| home.map(|home| Path::new(home).join(".config")))
+        };
+        self.config.path(key, home).or_else(|| Some(folder()?.join("git").join(name)))
     }
 
     /// Spares the next commands the reading of what this one read. It may fail, and nothing is lost.

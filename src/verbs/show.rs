@@ -5,10 +5,10 @@ use crate::domain::Result;
 use crate::plumbing::Kind;
 use crate::state::Ledger;
 use crate::state::Worker;
-use crate::verbs::custody;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
+use crate::verbs::stored::Picture;
 use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -83,15 +83,10 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     }
 }
 
-/// The trees of the base and of the newest picture.
-fn trees(session: &Session<'_>, worker: &Worker) -> Result<(crate::domain::Oid, crate::domain::Oid)> {
-    let (_, now) = custody::picture(session, worker)?;
-    Ok((session.repo.objects.tree_of(worker.record.base)?, now))
-}
-
 fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
-    let (base, now) = trees(session, worker)?;
-    let changes = session.repo.objects.diff_trees(base, now)?;
+    let now = Picture::of(session, worker)?;
+    let objects = now.objects(session);
+    let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;
     let line = |c: crate::domain::Change| ChangeLine {
         state: match (c.old, c.new) {
             (None, _) => 'A',
@@ -131,8 +126,9 @@ fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
 
 /// The change set as a unified diff, for reading; landing never goes through patch text.
 fn diff(session: &Session<'_>, worker: &Worker) -> Result<String> {
-    let (base, now) = trees(session, worker)?;
-    let objects = &session.repo.objects;
+    let now = Picture::of(session, worker)?;
+    let objects = now.objects(session);
+    let base = objects.tree_of(worker.record.base)?;
     let text = |side: Option<(Mode, crate::domain::Oid)>| -> Result<Vec<u8>> {
         match side {
             Some((Mode::Gitlink, oid)) => Ok(format!("submodule {oid}\n").into_bytes()),
@@ -144,7 +140,7 @@ fn diff(session: &Session<'_>, worker: &Worker) -> Result<String> {
         }
     };
     let mut out = String::new();
-    for change in objects.diff_trees(base, now)? {
+    for change in objects.diff_trees(base, now.tree)? {
         let path = change.path.to_str_lossy();
         let name = |side: Option<(Mode, _)>, letter| match side {
             Some(_) => format!("{letter}/{path}"),

@@ -36,9 +36,9 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct Seen {
     pub head: Oid,
-    /// The tree of everything in the working tree that is tracked or not ignored.
+    /// The tree of everything in the working tree that is tracked or not ignored, as it stands on the disk.
     pub tree: Oid,
-    /// What differs between `HEAD` and the working tree.
+    /// What differs between `HEAD` and that tree.
     pub leftovers: Vec<Change>,
     /// Paths that could not be taken in, with the reason.
     pub skipped: Vec<String>,
@@ -49,11 +49,7 @@ pub struct Seen {
 
 /// A capture of the worktree `admin` of worker `id`.
 pub fn capture<'r>(session: &'r Session<'_>, id: WorkerId, admin: &Admin) -> Result<Capture<'r>> {
-    let home = session.env.get("HOME");
-    let person = session.config.path("core.excludesfile", home).or_else(|| {
-        let config = session.env.get("XDG_CONFIG_HOME").map(std::path::PathBuf::from);
-        config.or_else(|| home.map(|h| std::path::Path::new(h).join(".config"))).map(|c| c.join("git/ignore"))
-    });
+    let person = session.own_file("core.excludesfile", "ignore");
     let shared = session.repo.dirs.common.join("info/exclude");
     let excludes = Excludes { files: person.into_iter().chain([shared]).collect() };
     let birth = session.local.birth_index(id);

@@ -14,6 +14,7 @@ use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::custody;
 use crate::verbs::session::Session;
+use crate::verbs::stored::Picture;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -96,7 +97,8 @@ pub fn row(
 ) -> Result<Row> {
     let objects = &session.repo.objects;
     let record = &worker.record;
-    let (head, shown) = custody::picture(session, worker)?;
+    let picture = Picture::of(session, worker)?;
+    let head = picture.head;
     let on_base = objects.is_ancestor(record.base, head)?;
     let behind = match view.branches.get(&record.onto) {
         Some(target) => objects.between(record.base, *target)?.len(),
@@ -107,7 +109,7 @@ pub fn row(
         .deltas()
         .find(|(op, _, d)| d.worker == worker.id && d.n == record.deltas && !ledger.is_taken_back(**op))
         .map(|(_, l, _)| l.new);
-    let files = objects.diff_trees(objects.tree_of(record.base)?, shown)?.len();
+    let files = picture.objects(session).diff_trees(objects.tree_of(record.base)?, picture.tree)?.len();
     Ok(Row {
         worker: worker.id,
         handle: record.handle.clone(),

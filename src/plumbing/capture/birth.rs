@@ -4,6 +4,7 @@
 use crate::domain::Entry;
 use crate::domain::Failure;
 use crate::domain::Mode;
+use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::capture::disk::Stamp;
 use crate::plumbing::capture::disk::Time;
@@ -21,6 +22,8 @@ struct Born {
     entry: Entry,
     /// `None` if the file may have changed after it was looked at: it must be read.
     stamp: Option<Stamp>,
+    /// How large it was when it was checked out.
+    size: u32,
     /// Not checked out at all (skip-worktree).
     sparse: bool,
 }
@@ -55,7 +58,8 @@ impl Birth {
             // A null id marks an intent to add, a stage a conflict: neither says what is on the disk.
             let trusted = entry.stage_raw() == 0 && !entry.id.is_null() && stamp.is_before(written);
             let sparse = entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE);
-            let born = Born { entry: (mode, oid_of(&entry.id)), stamp: trusted.then_some(stamp), sparse };
+            let (size, stamp) = (entry.stat.size, trusted.then_some(stamp));
+            let born = Born { entry: (mode, oid_of(&entry.id)), stamp, size, sparse };
             birth.entries.insert(path.to_owned(), born);
         }
         birth.find_outside();
@@ -91,6 +95,12 @@ impl Birth {
         (born.stamp == Some(stamp) && born.entry.0 == mode).then_some(born.entry)
     }
 
+    /// Whether a file of `size` bytes may be blob `oid` as it was checked out at `path`.
+    pub(super) fn checked_out(&self, path: &BStr, oid: Oid, size: usize) -> bool {
+        let born = self.entries.get(path);
+        born.is_some_and(|born| born.entry.1 == oid && !born.sparse && born.size as usize == size)
+    }
+
     /// True if `path` was left out of the checkout, or lies in a folder that was: its absence means nothing.
     pub(super) fn outside(&self, path: &BStr) -> bool {
         match self.entries.get(path) {
@@ -101,7 +111,7 @@ impl Birth {
 }
 
 /// An index, and when its file was written.
-pub(super) fn index_at(path: &Path, objects: &Objects) -> Result<(gix::index::File, Time)> {
+pub(in crate::plumbing) fn index_at(path: &Path, objects: &Objects) -> Result<(gix::index::File, Time)> {
     let index = gix::index::File::at(path, objects.hash, false, gix::index::decode::Options::default())
         .map_err(|e| Failure::fault(format!("reading the index {}", path.display()), e))?;
     let written = index.timestamp();

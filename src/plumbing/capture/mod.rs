@@ -11,13 +11,14 @@ mod walk;
 mod tests;
 
 pub use birth::Birth;
+pub(in crate::plumbing) use birth::index_at;
 
 use crate::domain::Change;
 use crate::domain::Entry;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
-use crate::plumbing::capture::disk::Stamp;
+use crate::plumbing::capture::walk::Known;
 use crate::plumbing::capture::walk::Walk;
 use crate::plumbing::objects::Objects;
 use bstr::BStr;
@@ -66,7 +67,8 @@ pub enum Skipped {
     Raced,
 }
 
-/// A working tree as it was found.
+/// A working tree as it was found: its files are as they stand on the disk, but for those that are as `HEAD` was
+/// checked out.
 #[derive(Debug)]
 pub struct Captured {
     pub tree: Oid,
@@ -90,7 +92,7 @@ pub struct Capture<'a> {
     birth: Birth,
     excludes: Excludes,
     limits: Limits,
-    known: HashMap<BString, (Stamp, Entry)>,
+    known: HashMap<BString, Known>,
     base: Option<Base>,
     /// How many files were read so far.
     reads: u64,

@@ -4,6 +4,7 @@ use crate::domain::Entry;
 use crate::domain::Failure;
 use crate::domain::MAX_PATH;
 use crate::domain::Mode;
+use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -45,7 +46,7 @@ pub(super) struct Walk<'w> {
     pub(super) limits: &'w Limits,
     pub(super) rules: Rules,
     pub(super) tick: Option<Time>,
-    pub(super) known: &'w mut HashMap<BString, (Stamp, Entry)>,
+    pub(super) known: &'w mut HashMap<BString, Known>,
     pub(super) reads: &'w mut u64,
     pub(super) found: HashMap<BString, Entry>,
     /// Paths, and folders with all below them, that stay as they are in the base unless they were found.
@@ -54,6 +55,16 @@ pub(super) struct Walk<'w> {
     pub(super) ignored_new: Vec<BString>,
     pub(super) counted: usize,
     pub(super) bytes: u64,
+}
+
+/// What a file was when it was read.
+pub(super) struct Known {
+    stamp: Stamp,
+    mode: Mode,
+    /// The blob of its bytes, which need not be written.
+    raw: Oid,
+    /// The one that it was checked out from, if that is another.
+    blob: Option<Oid>,
 }
 
 /// Whether all that is new below a folder is ignored: now, and by the rules at birth.
@@ -201,7 +212,9 @@ impl Walk<'_> {
             Content::Not(why) => return self.skip(path.clone(), why),
         };
         let Found::Leaf(mode) = disk::found(&stat) else { return self.tell(path.clone(), Skipped::Special) };
-        let entry = (mode, self.objects.hash_blob(&bytes)?);
+        let raw = self.objects.hash_blob(&bytes)?;
+        let blob = self.checked_out(path, &bytes, raw)?;
+        let entry = (mode, blob.unwrap_or(raw));
         self.take(path, entry, bytes.len() as u64)?;
         let has = |known: Option<Entry>| known.is_some_and(|(_, oid)| oid == entry.1);
         if !has(self.base.entries.get(path).copied()) && !has(self.birth.entry(path.as_bstr())) {
@@ -210,20 +223,37 @@ impl Walk<'_> {
         let stamp = Stamp::of(&stat);
         // A file changed again within this tick could have the same stamp.
         match self.tick {
-            Some(tick) if stamp.is_before(tick) => self.known.insert(path.clone(), (stamp, entry)),
+            Some(tick) if stamp.is_before(tick) => {
+                self.known.insert(path.clone(), Known { stamp, mode, raw, blob })
+            }
             _ => self.known.remove(path),
         };
         Ok(())
     }
 
-    /// What is known of a file without reading it.
-    fn unchanged(&self, path: &BString, mode: Mode, stamp: Stamp) -> Option<Entry> {
-        let (seen, entry) = match self.known.get(path) {
-            Some(known) => *known,
-            None => return self.birth.unchanged(path.as_bstr(), mode, stamp),
+    /// The blob that the commit has at `path`, if `bytes`, whose own is `raw`, are what it was checked out as.
+    fn checked_out(&self, path: &BString, bytes: &[u8], raw: Oid) -> Result<Option<Oid>> {
+        let there = self.base.entries.get(path).map(|(_, there)| *there).filter(|there| *there != raw);
+        let Some(there) = there.filter(|oid| self.birth.checked_out(path.as_bstr(), *oid, bytes.len()))
+        else {
+            return Ok(None);
         };
+        match without_cr(bytes) {
+            Some(text) if self.objects.hash_blob(&text)? == there => Ok(Some(there)),
+            _ => Ok(None),
+        }
+    }
+
+    /// What is known of a file without reading it. A blob that is not of its bytes counts beside the commit that
+    /// has it, and nowhere else.
+    fn unchanged(&self, path: &BString, mode: Mode, stamp: Stamp) -> Option<Entry> {
+        let here = |entry: Entry| self.base.entries.get(path) == Some(&entry);
+        let Some(known) = self.known.get(path) else {
+            return self.birth.unchanged(path.as_bstr(), mode, stamp).filter(|born| here(*born));
+        };
+        let oid = known.blob.filter(|blob| here((mode, *blob))).unwrap_or(known.raw);
         // The blob may be gone: no ref has to hold what was captured last time.
-        (seen == stamp && entry.0 == mode && self.objects.exists(entry.1)).then_some(entry)
+        (known.stamp == stamp && known.mode == mode && self.objects.exists(oid)).then_some((mode, oid))
     }
 
     /// Goes into folder `path`, unless there is a reason not to.
@@ -377,6 +407,14 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Text with LF for CRLF, if every line ends with CRLF.
+fn without_cr(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = bytes.replace("\r\n", "\n");
+    let ends = bytes.len() - text.len();
+    let lines = bytes.find_iter("\n").count();
+    (ends > 0 && ends == lines).then_some(text)
 }
 
 /// Where each component of `path` begins and ends.

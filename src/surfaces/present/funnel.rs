@@ -91,6 +91,7 @@ fn warnings(noted: &Noted) -> String {
         ("outside the declared paths", &noted.undeclared),
         ("could not be captured", &noted.skipped),
         ("ignored by its own rule", &noted.ignored),
+        ("changes how git stores files", &noted.attributes),
     ] {
         for item in items {
             text.push_str(&format!("  {}: {}\n", paint(WARN, what), line(item)));

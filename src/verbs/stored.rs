@@ -1,0 +1,148 @@
+//! What git would store of a working tree. A snapshot holds files as they stand on the disk, so that no filter
+//! can lose a byte of them; what is taken home, compared or shown is what `git add` would make of them.
+
+use crate::domain::Change;
+use crate::domain::Failure;
+use crate::domain::Flag;
+use crate::domain::Oid;
+use crate::domain::Outcome;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::host::Scratch;
+use crate::plumbing::Asked;
+use crate::plumbing::Objects;
+use crate::plumbing::Settings;
+use crate::state::Worker;
+use crate::state::WorkerRecord;
+use crate::verbs::custody;
+use crate::verbs::session::Session;
+use crate::verbs::snapshot::Seen;
+use bstr::BString;
+use bstr::ByteSlice;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The tree `disk`, seen on top of commit `head` of a worker of `base`, as git would store it.
+pub fn tree(session: &Session<'_>, base: Oid, head: Oid, disk: Oid) -> Result<Oid> {
+    tree_in(session, &session.repo.objects, base, head, disk)
+}
+
+fn tree_in(session: &Session<'_>, objects: &Objects, base: Oid, head: Oid, disk: Oid) -> Result<Oid> {
+    let asked = Asked { disk, head: objects.tree_of(head)?, rules: objects.tree_of(base)? };
+    if asked.disk == asked.head {
+        return Ok(disk);
+    }
+    let settings = settings(session)?;
+    if !session.repo.may_convert(objects, asked, &settings)? {
+        return Ok(disk);
+    }
+    let scratch = Scratch::new(session.env, "skein-stored-")?;
+    session.repo.stored(objects, asked, &settings, scratch.path())
+}
+
+/// What the worker changed beyond its `HEAD`, where that is only to be told: what git cannot store, or must not
+/// be asked to, counts as it stands.
+pub fn leftovers(session: &Session<'_>, record: &WorkerRecord, seen: &Seen) -> Result<Vec<Change>> {
+    let objects = &session.repo.objects;
+    let stored =
+        if is_safe(record) { tree(session, record.base, seen.head, seen.tree) } else { Ok(seen.tree) };
+    objects.diff_trees(objects.tree_of(seen.head)?, or_disk(stored, seen.tree)?)
+}
+
+/// A refusal of git leaves the tree as it stands on the disk.
+pub fn or_disk(stored: Result<Oid>, disk: Oid) -> Result<Oid> {
+    match stored {
+        Err(Failure::Refusal(_)) => Ok(disk),
+        other => other,
+    }
+}
+
+/// Whether filters may run on its work unasked. A worker without a jail can write into the person's own
+/// configuration: while that may be so, nothing runs.
+fn is_safe(record: &WorkerRecord) -> bool {
+    let lost = record.flags.contains(&Flag::SupervisorLost);
+    record.outcome != Outcome::Active && record.outside.is_empty() && !lost
+}
+
+/// The newest picture of a worker's work as git would store it. What that needs is in `objects` alone: nothing
+/// is written.
+pub struct Picture {
+    objects: Option<Objects>,
+    pub head: Oid,
+    pub tree: Oid,
+}
+
+impl Picture {
+    pub fn of(session: &Session<'_>, worker: &Worker) -> Result<Picture> {
+        let (head, disk) = custody::picture(session, worker)?;
+        Picture::at(session, worker, head, disk)
+    }
+
+    /// Of one snapshot of it.
+    pub fn of_snapshot(session: &Session<'_>, worker: &Worker, wip: Oid) -> Result<Picture> {
+        let snapshot = session.repo.objects.commit(wip)?;
+        let head = snapshot.parents.first().copied().unwrap_or(worker.record.base);
+        Picture::at(session, worker, head, snapshot.tree)
+    }
+
+    fn at(session: &Session<'_>, worker: &Worker, head: Oid, disk: Oid) -> Result<Picture> {
+        let record = &worker.record;
+        let objects = &session.repo.objects;
+        if disk == objects.tree_of(head)? || !is_safe(record) || !objects.exists(record.base) {
+            return Ok(Picture { objects: None, head, tree: disk });
+        }
+        let scratch = objects.scratch()?;
+        let tree = or_disk(tree_in(session, &scratch, record.base, head, disk), disk)?;
+        Ok(Picture { objects: Some(scratch), head, tree })
+    }
+
+    /// Where its tree is.
+    pub fn objects<'p>(&'p self, session: &'p Session<'_>) -> &'p Objects {
+        self.objects.as_ref().unwrap_or(&session.repo.objects)
+    }
+}
+
+/// The attribute files in `tree` that store files in another way than the worker's base does.
+pub fn rules_changed(session: &Session<'_>, base: Oid, tree: Oid) -> Result<Vec<BString>> {
+    let objects = &session.repo.objects;
+    let settings = settings(session)?;
+    objects.rules_changed(objects.tree_of(base)?, tree, &settings.attributes)
+}
+
+/// Refuses a working tree whose rules are not those that its files would be stored by.
+pub fn refuse_changed_rules(session: &Session<'_>, worker: &Worker, disk: Oid) -> Result<()> {
+    let record = &worker.record;
+    let changed = rules_changed(session, record.base, disk)?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let handle = &record.handle;
+    Err(Refusal::new(Token::FilterChanged, format!("{handle} changed how git stores files"))
+        .oid("base", record.base)
+        .lines(changed.iter().map(|path| path.to_str_lossy().into_owned()))
+        .show(format!("git -C <worktree> diff {} -- ':(glob)**/.gitattributes'", record.base))
+        .next("if that was the task, commit in its worktree what is to be taken, then import again")
+        .into())
+}
+
+/// What of the person's own settings converts files.
+fn settings(session: &Session<'_>) -> Result<Settings> {
+    let off = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "off" | "0" | "");
+    let mut attributes = Vec::new();
+    for file in attribute_files(session) {
+        attributes.extend(crate::host::read_optional(&file)?.map(BString::from));
+    }
+    let autocrlf = session.config.get("core.autocrlf").is_some_and(|value| !off(value));
+    Ok(Settings { autocrlf, attributes })
+}
+
+/// Where git looks for attributes outside a tree.
+fn attribute_files(session: &Session<'_>) -> Vec<PathBuf> {
+    let system = crate::host::find_program(session.env, "git").ok();
+    let beside = system.as_deref().and_then(Path::parent).and_then(Path::parent);
+    let system = beside.map(|prefix| prefix.join("etc/gitattributes"));
+    let shared = session.repo.dirs.common.join("info/attributes");
+    let own = session.own_file("core.attributesfile", "attributes");
+    [Some(PathBuf::from("/etc/gitattributes")), system, own, Some(shared)].into_iter().flatten().collect()
+}
