@@ -3,6 +3,7 @@
 
 mod copies;
 mod files;
+mod names;
 mod stores;
 
 use crate::support::World;

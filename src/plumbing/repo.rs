@@ -55,7 +55,9 @@ impl Repo {
             "--is-bare-repository",
             "--show-object-format",
             "--git-dir",
+            APART,
             "--git-common-dir",
+            APART,
             "--show-toplevel",
         ]);
         let call = call.dir(cwd).for_person().reads();
@@ -63,22 +65,19 @@ impl Repo {
         let asked = (git.start(&call)?, git.start(&listing)?);
         let found = git.finish(&call, asked.0)?;
         let listed = git.finish(&listing, asked.1)?;
-        let lines: Vec<&[u8]> = found.stdout.lines().collect();
-        let [bare, format, git_dir, common, rest @ ..] = lines.as_slice() else {
-            return Err(unread(cwd, &found.words()));
-        };
+        let Some(said) = Said::parse(&found.stdout) else { return Err(unread(cwd, &found.words())) };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
-        let common = path(common);
+        let common = path(said.common);
         let mut config = Config::parse(&git.expected(&listing, listed)?.stdout);
         let lack = lack(&common, &git, &config);
         let mut repo = Repo {
             reftable: common.join("reftable").is_dir(),
-            objects: Objects::lacking(&common.join("objects"), &format.to_str_lossy(), lack)?,
+            objects: Objects::lacking(&common.join("objects"), &said.format.to_str_lossy(), lack)?,
             dirs: Dirs {
-                git: path(git_dir),
+                git: path(said.git_dir),
                 common,
-                work_tree: rest.first().filter(|_| found.ok()).map(|top| path(top)),
-                bare: *bare == b"true",
+                work_tree: said.top.filter(|_| found.ok()).map(path),
+                bare: said.bare == b"true",
             },
             git,
         };
@@ -181,6 +180,30 @@ impl Repo {
             return crate::plumbing::durable::file_system(&self.dirs.common);
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
+    }
+}
+
+/// git gives this back as it is, between paths that may have any byte but NUL in them.
+const APART: &str = "--skein-apart";
+
+/// What git says of a repository.
+struct Said<'s> {
+    bare: &'s [u8],
+    format: &'s [u8],
+    git_dir: &'s [u8],
+    common: &'s [u8],
+    top: Option<&'s [u8]>,
+}
+
+impl Said<'_> {
+    fn parse(bytes: &[u8]) -> Option<Said<'_>> {
+        let (bare, rest) = bytes.split_once_str("\n")?;
+        let (format, rest) = rest.split_once_str("\n")?;
+        let apart = format!("\n{APART}\n");
+        let mut paths = rest.splitn_str(3, &apart);
+        let (git_dir, common) = (paths.next()?, paths.next()?);
+        let top = paths.next().and_then(|top| top.strip_suffix(b"\n"));
+        Some(Said { bare, format, git_dir, common, top })
     }
 }
 

@@ -79,6 +79,7 @@ pub struct Dispatched {
     pub included: Included,
     /// The hooks of `core.hooksPath`, if the worktree does not have them: git says nothing and runs none.
     pub no_hooks: Option<String>,
+    #[serde(serialize_with = "crate::verbs::path_as_text")]
     pub worktree: PathBuf,
     pub jail: &'static str,
 }
@@ -242,7 +243,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
-    let job = Job::new(request, id, &admin.path);
+    let job = Job::new(request, id);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
     // a trace of work of its own is made anew.

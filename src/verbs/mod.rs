@@ -46,3 +46,16 @@ pub fn write_files(
     crate::host::make_dir(dir)?;
     files.iter().try_for_each(|(path, bytes)| crate::host::replace(path, bytes))
 }
+
+/// A path in JSON, which has no other bytes than text.
+fn path_as_text<S: serde::Serializer>(path: &std::path::Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
+}
+
+/// The same where there may be none.
+fn place_as_text<S: serde::Serializer>(path: &Option<std::path::PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => path_as_text(path, to),
+        None => to.serialize_none(),
+    }
+}

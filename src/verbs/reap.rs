@@ -88,6 +88,7 @@ pub struct Row {
     pub uncaptured: Vec<String>,
     /// Paths in its worktree that no snapshot saw.
     pub unseen: Vec<String>,
+    #[serde(serialize_with = "crate::verbs::place_as_text")]
     pub worktree: Option<PathBuf>,
     pub tip: Oid,
     pub snapshot: Option<Oid>,

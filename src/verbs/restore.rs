@@ -49,6 +49,7 @@ pub struct Restored {
     pub reopened: bool,
     /// Its own worktree stands: this one is a copy, and the person's to remove.
     pub copy: bool,
+    #[serde(serialize_with = "crate::verbs::path_as_text")]
     pub worktree: PathBuf,
     pub head: Oid,
     /// Changes put back that are in no commit.

@@ -55,6 +55,7 @@ pub struct Row {
     pub ended: Option<i64>,
     /// Seconds since its birth.
     pub age: i64,
+    #[serde(serialize_with = "crate::verbs::place_as_text")]
     pub worktree: Option<PathBuf>,
     pub deltas: u32,
     /// It is closed: only an archive has it.

@@ -31,6 +31,8 @@ use bstr::ByteSlice;
 use serde::Deserialize;
 use serde::Serialize;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -59,12 +61,11 @@ pub struct Job {
     brief: String,
     /// The brief goes to standard input.
     stdin: bool,
-    worktree: String,
     limits: Limits,
 }
 
 impl Job {
-    pub fn new(request: &Request, worker: WorkerId, worktree: &Path) -> Job {
+    pub fn new(request: &Request, worker: WorkerId) -> Job {
         let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
         let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
         let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
@@ -73,17 +74,17 @@ impl Job {
             stdin: !argv.iter().any(named),
             argv,
             brief: request.task.clone(),
-            worktree: worktree.to_string_lossy().into_owned(),
             limits: request.limits.clone(),
         }
     }
 
-    fn command(&self, brief_file: &Path) -> Vec<OsString> {
+    fn command(&self, brief_file: &Path, worktree: &Path) -> Vec<OsString> {
         let fill = |a: &String| {
             let filled = a
-                .replace("{brief-file}", &brief_file.to_string_lossy())
-                .replace("{worktree}", &self.worktree);
-            filled.replace("{brief}", &self.brief).into()
+                .as_bytes()
+                .replace("{brief-file}", brief_file.as_os_str().as_bytes())
+                .replace("{worktree}", worktree.as_os_str().as_bytes());
+            OsString::from_vec(filled.replace("{brief}", &self.brief))
         };
         self.argv.iter().map(fill).collect()
     }
@@ -193,10 +194,16 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         Err(_) => custody::look(session, session.view()?.worker(&id.to_string())?)?,
     };
     crate::fault::point("supervise: last snapshot");
-    close(session, job, ended, &seen)
+    close(session, job, admin, ended, &seen)
 }
 
-fn close(session: &Session<'_>, job: &Job, ended: Result<crate::host::End>, seen: &Seen) -> Result<()> {
+fn close(
+    session: &Session<'_>,
+    job: &Job,
+    admin: &Admin,
+    ended: Result<crate::host::End>,
+    seen: &Seen,
+) -> Result<()> {
     let id = job.worker;
     let before = crate::host::read_optional(&session.local.worker(id).join("outside.json"))?;
     let outside = match before.as_deref().and_then(Outside::from_bytes) {
@@ -215,7 +222,7 @@ fn close(session: &Session<'_>, job: &Job, ended: Result<crate::host::End>, seen
             (End::Exited(127), Some(127), Vec::new())
         }
     };
-    if !crate::host::survivors_in(Path::new(&job.worktree)).is_empty() {
+    if !crate::host::survivors_in(&admin.path).is_empty() {
         flags.push(Flag::Survivors);
     }
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
@@ -243,7 +250,7 @@ fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
 fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
     let id = job.worker;
     let brief_file = session.local.brief(id);
-    let argv = gate::launched(session, job.command(&brief_file));
+    let argv = gate::launched(session, job.command(&brief_file, &admin.path));
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
     spec.env = gate::child_env(session);
