@@ -10,7 +10,6 @@ use crate::support::World;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 
 /// A worker's day, seen from where the person stands: its work comes home, the checkout is clean and has it.
 #[track_caller]
@@ -294,42 +293,4 @@ fn a_split_index() {
     world.skein(&["land", "over"]).ok();
     assert_eq!(world.git(["status", "--porcelain"]), "");
     world.check();
-}
-
-/// Mounts an image of ext4 with folders that fold case; false, with a word about it, where that cannot be.
-fn folding(at: &Path) -> bool {
-    let script = "set -e; truncate -s 40M image; mkfs.ext4 -q -O casefold -E encoding=utf8 image; mkdir m; mount -o loop image m; mkdir m/f; chattr +F m/f";
-    let tried = Command::new("sh").args(["-c", script]).current_dir(at).output().unwrap();
-    if !tried.status.success() {
-        let why = String::from_utf8_lossy(&tried.stderr);
-        crate::matrix::not_here(
-            "a folder that folds case",
-            why.lines().next().unwrap_or("it cannot be made"),
-        );
-    }
-    tried.status.success()
-}
-
-#[test]
-fn a_folder_that_folds_case() {
-    let mut world = World::in_memory();
-    let root = world.root();
-    if !folding(&root) {
-        Command::new("umount").arg(root.join("m")).output().unwrap();
-        return;
-    }
-    let there = root.join("m/f/repo");
-    world.git(["clone", "-q", ".", &text(&there)]);
-    (world.repo, world.cwd) = (there.clone(), there);
-    world.git(["config", "user.name", "Ada"]);
-    world.git(["config", "user.email", "ada@example.invalid"]);
-    let walked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        round(&world, "one");
-        world.write("B.TXT.ign", "mine\n");
-        world.worker("two", "git mv a.txt A.txt; git commit -qm renamed");
-        world.skein(&["land", "two"]);
-        assert_eq!(world.git(["status", "--porcelain"]), "");
-    }));
-    Command::new("umount").arg(root.join("m")).output().unwrap();
-    walked.unwrap();
 }

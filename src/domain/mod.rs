@@ -49,6 +49,7 @@ pub use path::MAX_PATH;
 pub use path::c_quoted;
 pub use path::check_path;
 pub use path::collisions;
+pub use path::folded;
 pub use path::is_dot_git;
 pub use path::is_dot_gitmodules;
 pub use path::link_escapes;

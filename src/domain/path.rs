@@ -105,7 +105,7 @@ pub fn collisions<'a>(paths: impl IntoIterator<Item = &'a BStr>) -> Vec<(BString
 }
 
 /// One form for all names that a file system may take for the same. It folds more than any of them does.
-fn folded(path: &BStr) -> BString {
+pub fn folded(path: &BStr) -> BString {
     match path.to_str() {
         Ok(text) if text.is_ascii() => text.to_ascii_lowercase().into(),
         Ok(text) => {

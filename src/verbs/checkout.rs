@@ -9,13 +9,17 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::folded;
 use crate::plumbing::Admin;
 use crate::plumbing::Untracked;
 use crate::verbs::session::Session;
+use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Where `branch` is checked out, if anywhere. Refuses where it is twice, or something is under way there.
@@ -138,9 +142,16 @@ fn refuse_in_the_way(session: &Session<'_>, admin: &Admin, changes: &[Change]) -
         return Ok(());
     }
     let tracked: HashSet<BString> = session.repo.indexed(admin)?.into_iter().collect();
+    let going = changes.iter().filter(|c| c.new.is_none());
+    let going: HashMap<BString, &BString> = going.map(|c| (folded(c.path.as_bstr()), &c.path)).collect();
+    // Where case is folded, a file that goes stands at its new name too.
+    let goes = |p: &BString| {
+        let old = going.get(&folded(p.as_bstr()));
+        old.is_some_and(|old| is_one_file(&admin.path, old.as_bstr(), p.as_bstr()))
+    };
     let mut way: Vec<String> = suspects
         .into_iter()
-        .filter(|p| !tracked.contains(p))
+        .filter(|p| !tracked.contains(p) && !goes(p))
         .map(|p| p.to_str_lossy().into_owned())
         .collect();
     if way.is_empty() {
@@ -155,8 +166,16 @@ fn refuse_in_the_way(session: &Session<'_>, admin: &Admin, changes: &[Change]) -
         .into())
 }
 
+fn is_one_file(root: &Path, a: &BStr, b: &BStr) -> bool {
+    let file = |path: &BStr| {
+        let found = std::fs::symlink_metadata(root.join(std::ffi::OsStr::from_bytes(path))).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    file(a).is_some() && file(a) == file(b)
+}
+
 /// Files at `path`, above it or below it in the working tree.
-fn occupied(root: &Path, path: &bstr::BStr, found: &mut Vec<BString>) {
+fn occupied(root: &Path, path: &BStr, found: &mut Vec<BString>) {
     let os = |bytes: &[u8]| root.join(std::ffi::OsStr::from_bytes(bytes));
     for at in path.find_iter("/") {
         if std::fs::symlink_metadata(os(&path[..at])).is_ok_and(|m| !m.is_dir()) {

@@ -249,3 +249,76 @@ fn a_folder_with_bytes_that_are_no_text() {
 fn a_folder_with_quotes_and_a_colon() {
     lives_in(b"a:b\"c'd\\e$x;");
 }
+
+/// A folder that folds case, which goes when this is dropped. `SKEIN_TEST_FOLDING` names a place that does;
+/// else an image of ext4 is mounted. `None`, with a word about it, where that cannot be.
+struct Folding(PathBuf, Option<tempfile::TempDir>);
+
+impl Folding {
+    fn new(at: &Path) -> Option<Folding> {
+        if let Some(place) = std::env::var_os("SKEIN_TEST_FOLDING") {
+            let folder = tempfile::tempdir_in(place).unwrap();
+            return Some(Folding(folder.path().to_owned(), Some(folder)));
+        }
+        let script = "set -e; truncate -s 40M image; mkfs.ext4 -q -O casefold -E encoding=utf8 image; mkdir m; mount -o loop image m; mkdir m/f; chattr +F m/f";
+        let tried = Command::new("sh").args(["-c", script]).current_dir(at).output().unwrap();
+        let folding = Folding(at.join("m/f"), None);
+        if tried.status.success() {
+            return Some(folding);
+        }
+        let why = String::from_utf8_lossy(&tried.stderr);
+        let why = why.lines().next().unwrap_or("it cannot be made");
+        crate::matrix::not_here("a folder that folds case", why);
+        None
+    }
+}
+
+impl Drop for Folding {
+    fn drop(&mut self) {
+        if self.1.is_none() {
+            let _ = Command::new("umount").arg(self.0.parent().unwrap()).output();
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_folds_case() {
+    let mut world = World::in_memory();
+    let Some(folding) = Folding::new(&world.root()) else { return };
+    let there = folding.0.join("repo");
+    world.git(["clone", "-q", ".", there.to_str().unwrap()]);
+    (world.repo, world.cwd) = (there.clone(), there.clone());
+    world.git(["config", "user.name", "Ada"]);
+    world.git(["config", "user.email", "ada@example.invalid"]);
+    assert_eq!(world.git(["config", "core.ignoreCase"]), "true");
+    crate::shapes::round(&world, "one");
+    // The same file under another case of its name, committed or not, and a folder.
+    let names = |rev: &str| world.git(["ls-tree", "-r", "--name-only", rev]).replace('\n', " ");
+    world.worker("two", "git mv a.txt A.txt; git commit -qm renamed");
+    world.skein(&["land", "two"]).ok();
+    assert_eq!(names("main"), ".gitignore A.txt b.txt d/one.new");
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+    world.worker("three", "mv A.txt x && mv x a.TXT && mv d x && mv x D && echo 3 >>B.TXT");
+    world.skein(&["land", "three"]).ok();
+    assert_eq!(names("main"), ".gitignore D/one.new a.TXT b.txt");
+    assert_eq!((world.git(["status", "--porcelain"]), world.read("b.txt")), (String::new(), "b\n3\n".into()));
+    back_again(&world, "three");
+    // Two names that are one here: refused, and neither is lost.
+    let script = "o=$(echo other | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$o,B.TXT; git commit -qm both";
+    world.worker("both", script);
+    let tip = world.field("both", "head");
+    let tip = tip.as_str().unwrap();
+    world.skein(&["land", "both"]).refused("bad-path", 1);
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+    world.skein(&["reap", "--yes", "--include-unlanded", "both"]).ok();
+    world.collect_garbage();
+    world.skein(&["restore", "both"]).ok();
+    assert_eq!(world.git(["show", &format!("{tip}:B.TXT")]), "other");
+    assert_eq!(world.git(["show", &format!("{tip}:b.txt")]), "b\n3");
+    // What only the person has, under another case, is in the way.
+    world.worker("new", "echo theirs >New; git add New; git commit -qm new");
+    world.write("NEW", "mine\n");
+    world.skein(&["land", "new"]).refused("in-the-way", 1);
+    assert_eq!(world.read("NEW"), "mine\n");
+    world.check();
+}

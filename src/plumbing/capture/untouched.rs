@@ -42,7 +42,7 @@ fn holds(index: &gix::index::File, written: disk::Time, root: &OwnedFd, path: &B
 }
 
 /// What stands at `path`, if no symbolic link leads there.
-fn found(root: &OwnedFd, path: &BStr) -> Option<(crate::domain::Mode, Stamp)> {
+pub(super) fn found(root: &OwnedFd, path: &BStr) -> Option<(crate::domain::Mode, Stamp)> {
     let mut held: Option<OwnedFd> = None;
     let mut names = path.split_str("/").peekable();
     while let Some(name) = names.next() {

@@ -8,6 +8,7 @@ use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::folded;
 use crate::domain::is_dot_git;
 use crate::domain::is_dot_gitmodules;
 use crate::plumbing::capture::Base;
@@ -24,6 +25,7 @@ use crate::plumbing::capture::folders_of;
 use crate::plumbing::capture::holds;
 use crate::plumbing::capture::rules::Depth;
 use crate::plumbing::capture::rules::Rules;
+use crate::plumbing::capture::untouched::found as standing;
 use crate::plumbing::objects::Objects;
 use bstr::BStr;
 use bstr::BString;
@@ -367,8 +369,17 @@ impl Walk<'_> {
             .filter(|(path, _)| !holds(&self.kept, path))
             .collect();
         missing.sort_unstable();
+        let new = self.found.keys().filter(|path| !base.entries.contains_key(*path));
+        let new: HashMap<BString, BString> = match missing.is_empty() {
+            true => HashMap::new(),
+            false => new.map(|path| (folded(path.as_bstr()), path.clone())).collect(),
+        };
         let mut gone: HashSet<BString> = HashSet::new();
         for (path, (mode, _)) in &missing {
+            let renamed = new.get(&folded(path.as_bstr()));
+            if renamed.is_some_and(|new| is_one_file(root, path.as_bstr(), new.as_bstr())) {
+                continue;
+            }
             if *mode != Mode::Gitlink && !folders_of(path.as_bstr()).any(|folder| gone.contains(folder)) {
                 self.look_for(root, path, &mut gone)?;
             }
@@ -407,6 +418,12 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether two names are those of one file: where case is folded, one that was renamed stands at both.
+fn is_one_file(root: &OwnedFd, old: &BStr, new: &BStr) -> bool {
+    let at = |path: &BStr| standing(root, path);
+    at(old).is_some() && at(old) == at(new)
 }
 
 /// Text with LF for CRLF, if every line ends with CRLF.
