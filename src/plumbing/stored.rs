@@ -263,6 +263,10 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// git would not store a file.
 pub(super) fn refused(said: &Output) -> Failure {
     let words = said.words();
+    if said.code < 0 {
+        // Something ended it; of the file that says nothing.
+        return Failure::fault("storing a file as git does", words);
+    }
     if let Failure::Refusal(refusal) = disk::git("storing a file as git does", &words) {
         return refusal.into();
     }

@@ -74,6 +74,11 @@ impl Local {
         self.worker(id).join("birth-index")
     }
 
+    /// What git would store of its working tree, as it was at the end.
+    pub fn stored(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("stored")
+    }
+
     /// Where its worktree is to stand.
     pub fn place(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("place")

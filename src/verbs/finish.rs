@@ -3,7 +3,6 @@
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
-use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Result;
 use crate::domain::Work;
@@ -43,7 +42,11 @@ pub fn close(
             commits,
             uncommitted: match uncommitted {
                 Some(known) => known,
-                None => *uncommitted.insert(is_uncommitted(session, base, end, seen, &outside)?),
+                // After a change outside no filter runs: it may be the worker's own.
+                None if !outside.is_empty() || *end == End::SupervisorLost => {
+                    seen.tree != objects.tree_of(seen.head)?
+                }
+                None => *uncommitted.insert(stored::is_uncommitted(session, id, base, seen)?),
             },
             discarded: snapshot::discarded(session, base, seen)?,
             outside: !outside.is_empty() && session.config.get("skein.outside") != Some("warn"),
@@ -76,20 +79,4 @@ pub fn close(
         }
     }
     Err(Failure::fault("recording the end of the run", "the record kept moving"))
-}
-
-/// Whether the working tree holds what `HEAD` does not, in git's eyes. After a change outside no filter runs: it
-/// may be the worker's own.
-fn is_uncommitted(
-    session: &Session<'_>,
-    base: Oid,
-    end: &End,
-    seen: &Seen,
-    outside: &[String],
-) -> Result<bool> {
-    let head = session.repo.objects.tree_of(seen.head)?;
-    if seen.tree == head || !outside.is_empty() || *end == End::SupervisorLost {
-        return Ok(seen.tree != head);
-    }
-    Ok(stored::or_disk(stored::tree(session, base, seen.head, seen.tree), seen.tree)? != head)
 }

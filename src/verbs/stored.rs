@@ -9,6 +9,7 @@ use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::WorkerId;
 use crate::host::Scratch;
 use crate::plumbing::Asked;
 use crate::plumbing::Objects;
@@ -47,7 +48,30 @@ pub fn leftovers(session: &Session<'_>, record: &WorkerRecord, seen: &Seen) -> R
     let objects = &session.repo.objects;
     let stored =
         if is_safe(record) { tree(session, record.base, seen.head, seen.tree) } else { Ok(seen.tree) };
-    objects.diff_trees(objects.tree_of(seen.head)?, or_disk(stored, seen.tree)?)
+    objects.diff_trees(objects.tree_of(seen.head)?, stored.unwrap_or(seen.tree))
+}
+
+/// Whether the working tree holds what `HEAD` does not, in git's eyes, at the end of a run. What git said is noted,
+/// so that it is not asked again by everyone who looks.
+pub fn is_uncommitted(session: &Session<'_>, id: WorkerId, base: Oid, seen: &Seen) -> Result<bool> {
+    let head = session.repo.objects.tree_of(seen.head)?;
+    let Ok(stored) = tree(session, base, seen.head, seen.tree) else { return Ok(true) };
+    if seen.tree != head {
+        // It only spares work: without it git is asked again.
+        let note = format!("{base} {} {} {stored}\n", seen.head, seen.tree);
+        let _ = crate::host::put(&session.local.stored(id), note.as_bytes());
+    }
+    Ok(stored != head)
+}
+
+/// What was noted at the end of its run of the same working tree, as long as the objects are there.
+fn noted(session: &Session<'_>, id: WorkerId, base: Oid, head: Oid, disk: Oid) -> Option<Oid> {
+    let note = crate::host::read_optional(&session.local.stored(id)).ok()??;
+    let note = String::from_utf8(note).ok()?;
+    let tree: Oid = note.trim_end().strip_prefix(&format!("{base} {head} {disk} "))?.parse().ok()?;
+    let objects = &session.repo.objects;
+    let changes = objects.diff_trees(disk, tree).ok()?;
+    changes.iter().all(|c| c.new.is_none_or(|(_, oid)| objects.exists(oid))).then_some(tree)
 }
 
 /// A refusal of git leaves the tree as it stands on the disk.
@@ -92,8 +116,11 @@ impl Picture {
         if disk == objects.tree_of(head)? || !is_safe(record) || !objects.exists(record.base) {
             return Ok(Picture { objects: None, head, tree: disk });
         }
+        if let Some(tree) = noted(session, worker.id, record.base, head, disk) {
+            return Ok(Picture { objects: None, head, tree });
+        }
         let scratch = objects.scratch()?;
-        let tree = or_disk(tree_in(session, &scratch, record.base, head, disk), disk)?;
+        let tree = tree_in(session, &scratch, record.base, head, disk).unwrap_or(disk);
         Ok(Picture { objects: Some(scratch), head, tree })
     }
 

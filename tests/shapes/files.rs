@@ -186,6 +186,26 @@ fn what_git_would_not_store_is_refused_and_kept() {
     world.check();
 }
 
+#[test]
+fn other_hashes_and_no_checkout() {
+    for bare in [false, true] {
+        let mut world = World::with_formats(&["--object-format=sha256"]);
+        if bare {
+            let there = world.root().join("bare.git");
+            world.git(["clone", "-q", "--bare", ".", there.to_str().unwrap()]);
+            (world.repo, world.cwd) = (there.clone(), there);
+            world.git(["config", "user.name", "Ada"]);
+            world.git(["config", "user.email", "ada@example.invalid"]);
+        }
+        world.git(["config", "core.autocrlf", "true"]);
+        world.worker("one", &format!("{TO_FIVE} && printf 'n\\r\\n' >new"));
+        world.skein(&["land", "one"]).ok();
+        assert_eq!((blob(&world, "main:a.txt"), blob(&world, "main:new")), (FIVE.to_vec(), b"n\n".to_vec()));
+        back_again(&world, "one");
+        world.check();
+    }
+}
+
 /// A filter that keeps the bytes elsewhere and stores where, as some do with what is large. It notes each call.
 fn with_pointers(world: &World, required: bool) {
     let store = world.root().join("store");
@@ -229,7 +249,19 @@ fn a_filter_of_the_person_runs_where_the_base_names_it() {
         "grep -q 'large a' a.big && echo more >>a.big && echo new >new.big && touch b.big && echo t >t.txt";
     day(&world, script, &[("a.big", a.as_bytes()), ("new.big", new.as_bytes()), ("t.txt", b"t\n")]);
     assert_eq!(world.read("a.big"), "large a\nmore\n", "smudged in the person's checkout");
-    let log = fs::read_to_string(world.root().join("store.log")).unwrap();
+    let log = || fs::read_to_string(world.root().join("store.log")).unwrap();
+    let asked = log();
+    world.worker("looked", "echo l >l.big");
+    let ended = log();
+    assert_ne!(asked, ended, "at the end");
+    for verb in [&["show", "looked"][..], &["show", "--diff", "looked"]] {
+        world.skein(verb).ok();
+    }
+    assert_eq!(log(), ended, "nobody asks again");
+    fs::remove_file(world.common().join("skein/run").join(world.ulid("looked")).join("stored")).unwrap();
+    let shown = world.skein(&["show", "--diff", "looked"]).ok().out;
+    assert!(shown.contains(&format!("+{}", pointer(&world, "l\n"))) && log() != ended, "{shown}");
+    let log = log();
     let tree = world.worktree("one");
     assert!(!log.contains(&format!("{}", tree.display())), "not in the worker's folder: {log}");
     // What it committed itself is clean, and nothing is left over.
