@@ -100,6 +100,21 @@ fn import() {
 }
 
 #[test]
+fn import_of_what_git_stores_otherwise() {
+    let world = still();
+    world.write(".gitattributes", "* text=auto eol=crlf\n");
+    world.commit("attributes");
+    world.worker("fix", "sed -i s/1/one/ a.txt && printf 'new\\r\\n' >new.txt");
+    world.git(["switch", "--quiet", "--create", "side"]);
+    let after = |world: &World| {
+        let said = world.skein(&["import", "fix", "--json"]).ok().json();
+        let tip = said["result"]["delta"]["tip"].as_str().unwrap().to_owned();
+        assert_eq!(world.git(["diff", "--numstat", "main", &tip]), "1\t1\ta.txt\n1\t0\tnew.txt");
+    };
+    sweep::run(&Scene { after, ..Scene::new("import, converted", world, &["import", "fix"]) });
+}
+
+#[test]
 fn import_into_a_branch() {
     sweep::run(&Scene::new("import --into", ready(), &["import", "fix", "--into", "coord"]));
 }
