@@ -281,7 +281,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             Explained {
                 token: Token::FilterChanged,
                 means: "The working tree was to be taken in, and its attributes say another way of storing files than those of the base: `filter`, `text`, `eol`, `crlf`, `ident` or `working-tree-encoding`",
-                show: "`git -C <worktree> diff <base> -- ':(glob)**/.gitattributes'`",
+                show: "`git -C <worktree> diff <base> -- ':(glob)**/.gitattributes'`, and `git -C <worktree> status --short -uall` for new ones",
                 next: "If that was the task, commit in the worktree what is to be taken, then import again: what is committed is taken as it is",
             },
             Explained {

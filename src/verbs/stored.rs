@@ -148,7 +148,10 @@ pub fn refuse_changed_rules(session: &Session<'_>, worker: &Worker, disk: Oid) -
     Err(Refusal::new(Token::FilterChanged, format!("{handle} changed how git stores files"))
         .oid("base", record.base)
         .lines(changed.iter().map(|path| path.to_str_lossy().into_owned()))
-        .show(format!("git -C <worktree> diff {} -- ':(glob)**/.gitattributes'", record.base))
+        .show(format!(
+            "git diff {} -- ':(glob)**/.gitattributes'; git status --short -uall (both in its worktree)",
+            record.base
+        ))
         .next("if that was the task, commit in its worktree what is to be taken, then import again")
         .into())
 }

@@ -224,6 +224,45 @@ fn a_commit_of_the_worker_moves_the_comparison() {
     assert_eq!(changed, ["kept.log"]);
 }
 
+/// What was checked out with CRLF is the commit's as long as it is just that, touched or not; else its bytes count.
+#[test]
+fn bytes_count_but_for_what_was_checked_out() {
+    let fixture = Fixture::new("sha1", |root| {
+        put(root, ".gitattributes", "* text eol=crlf\n");
+        for name in ["a", "b", "c", "d"] {
+            put(root, name, format!("{name}\n{name}\n"));
+        }
+    });
+    let root = fixture.root();
+    assert_eq!(std::fs::read(root.join("a")).unwrap(), b"a\r\na\r\n");
+    let mut capture = fixture.capture(fixture.birth());
+    let mut look = |reads: u64, want: &[(&str, &str)]| {
+        let before = capture.reads;
+        let captured = capture.tree(fixture.head()).unwrap();
+        let found: Vec<(String, Vec<u8>)> = captured
+            .changes
+            .iter()
+            .map(|c| (c.path.to_string(), fixture.objects.blob(c.new.unwrap().1).unwrap()))
+            .collect();
+        let want: Vec<_> = want.iter().map(|(p, b)| (p.to_string(), b.as_bytes().to_vec())).collect();
+        assert_eq!((found, capture.reads - before), (want, reads));
+    };
+    look(0, &[]);
+    put(&root, "a", "a\r\na\r\n");
+    put(&root, "b", "b\nb\r\n\n");
+    put(&root, "c", "c\r\nC\r\n");
+    settle();
+    let changed = [("b", "b\nb\r\n\n"), ("c", "c\r\nC\r\n")];
+    look(3, &changed);
+    look(0, &changed);
+    // On another commit it is no longer the commit's: then its bytes count too, and those of what nobody touched.
+    fixture.git(&["rm", "-q", "--cached", "a", "d"]);
+    fixture.git(&["commit", "-q", "-m", "without"]);
+    let all = [("a", "a\r\na\r\n"), changed[0], changed[1], ("d", "d\r\nd\r\n")];
+    look(2, &all);
+    look(0, &all);
+}
+
 #[test]
 fn index_versions_and_sparse_checkouts() {
     for version in ["2", "3", "4"] {
