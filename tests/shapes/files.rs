@@ -127,6 +127,16 @@ fn what_is_stored_with_crlf_stays_so() {
     world.commit("stored with its line ends");
     world.git(["config", "core.autocrlf", "true"]);
     day(&world, "printf '3\\r\\n' >>dos.txt", &[("dos.txt", b"1\r\n2\r\n3\r\n")]);
+    // So does what the worker committed so.
+    let add = "git -c core.autocrlf=false add new";
+    world.worker(
+        "two",
+        &format!("printf '1\\r\\n' >new && {add} && git commit -qm new && printf '2\\r\\n' | tee new2 >>new"),
+    );
+    world.skein(&["land", "--uncommitted", "two"]).ok();
+    assert_eq!(blob(&world, "main:new"), b"1\r\n2\r\n");
+    assert_eq!(blob(&world, "main:new2"), b"2\n");
+    back_again(&world, "two");
 }
 
 #[test]
