@@ -18,12 +18,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// The person's rules on what git stores and what it leaves out.
+const SHARED: [&str; 3] = ["config.worktree", "info/attributes", "info/exclude"];
+
 /// The main checkout and what all worktrees share, at one moment.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outside {
     /// Paths that differ from the commit there, with state, size and time of change.
     dirty: BTreeMap<String, String>,
     config: String,
+    /// What else all worktrees share beside it.
+    #[serde(default)]
+    shared: BTreeMap<String, String>,
     hooks: BTreeMap<String, String>,
     branches: BTreeMap<String, Oid>,
     stash: Vec<Oid>,
@@ -35,6 +41,9 @@ impl Outside {
     pub fn look(session: &Session<'_>) -> Result<Outside> {
         let common = &session.repo.dirs.common;
         let mut outside = Outside { config: digest(&common.join("config")), ..Outside::default() };
+        for name in SHARED {
+            outside.shared.insert(name.to_owned(), digest(&common.join(name)));
+        }
         for entry in std::fs::read_dir(common.join("hooks")).into_iter().flatten().flatten() {
             outside.hooks.insert(entry.file_name().to_string_lossy().into_owned(), digest(&entry.path()));
         }
@@ -90,6 +99,8 @@ impl Outside {
         if self.config != after.config {
             found.push("the repository's config".to_owned());
         }
+        let other = self.shared.iter().filter(|(name, mark)| after.shared.get(*name) != Some(mark));
+        found.extend(other.map(|(name, _)| format!("the repository's {name}")));
         for name in self.hooks.keys().chain(after.hooks.keys()).collect::<std::collections::BTreeSet<_>>() {
             if self.hooks.get(name) != after.hooks.get(name) {
                 found.push(format!("hook {name}"));

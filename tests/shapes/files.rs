@@ -428,6 +428,28 @@ fn a_filter_written_into_the_persons_configuration() {
 }
 
 #[test]
+fn rules_written_beside_the_persons_configuration() {
+    let world = World::in_memory();
+    world.git(["config", "extensions.worktreeConfig", "true"]);
+    for (name, line) in [
+        ("info/attributes", "* text"),
+        ("info/exclude", "hidden"),
+        ("config.worktree", "[filter \"x\"] clean = touch canary"),
+    ] {
+        let file = world.path(".git").join(name);
+        let script = format!(
+            "mkdir -p {}; echo '{line}' >>{}; echo x >hidden",
+            file.parent().unwrap().display(),
+            file.display()
+        );
+        world.worker("bad", &script);
+        let said = world.skein(&["import", "bad"]).refused("outside-changed", 1);
+        assert!(said.err.contains(&format!("the repository's {name}")), "{}", said.err);
+        world.skein(&["reap", "--yes", "--include-unlanded", "--include-ignored", "bad"]).ok();
+    }
+}
+
+#[test]
 fn what_a_worker_hides_is_told() {
     let world = World::in_memory();
     world.worker("hide", "echo '*.log' >>.gitignore; echo l >x.log; echo i >y.ign; echo s >seen");
