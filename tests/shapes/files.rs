@@ -95,18 +95,32 @@ fn crlf_is_not_stored() {
 #[test]
 fn crlf_by_the_attributes_of_the_base() {
     let world = World::in_memory();
-    world.write(".gitattributes", "* text=auto eol=crlf\n*.bin -text\nkept/* eol=lf\n");
+    let rules = "* text=auto eol=crlf\n*.bin -text\nkept/* eol=lf\n";
+    world.write(".gitattributes", rules);
     world.write("kept/x", "k\n");
     world.write("raw.bin", "r\r\n");
+    world.write("sub/.gitattributes", "* -text\n");
+    world.write("sub/x", "x\n");
     world.commit("attributes");
+    // One more rule, which stores nothing otherwise; the file itself has the line ends of all others.
     let script = format!(
-        "{TO_FIVE} && printf '1\\r\\n2\\n' >mixed && printf 'r\\r\\nr\\n' >raw.bin && printf 'k\\r\\nl\\n' >kept/x"
+        "{TO_FIVE} && printf '1\\r\\n2\\n' >mixed && printf 'r\\r\\nr\\n' >raw.bin && printf 'k\\r\\nl\\n' >kept/x \
+         && printf 'x\\r\\n' >sub/x && printf '*.x merge=union\\r\\n' >>.gitattributes"
     );
-    day(
-        &world,
-        &script,
-        &[("a.txt", FIVE), ("kept/x", b"k\nl\n"), ("mixed", b"1\n2\n"), ("raw.bin", b"r\r\nr\n")],
-    );
+    let want: [(&str, &[u8]); 6] = [
+        (".gitattributes", &[rules.as_bytes(), b"*.x merge=union\n"].concat()),
+        ("a.txt", FIVE),
+        ("kept/x", b"k\nl\n"),
+        ("mixed", b"1\n2\n"),
+        ("raw.bin", b"r\r\nr\n"),
+        ("sub/x", b"x\r\n"),
+    ];
+    day(&world, &script, &want);
+    // A folder that goes takes its rules with it.
+    world.worker("gone", "rm -r sub");
+    world.skein(&["land", "gone"]).ok();
+    assert_eq!(world.git(["ls-tree", "main", "sub"]), "");
+    world.check();
 }
 
 #[test]
