@@ -21,6 +21,7 @@ mod fsck;
 mod gates;
 mod golden;
 mod identity;
+mod jail;
 mod landed;
 mod manual;
 mod matrix;

@@ -156,7 +156,7 @@ fn nothing_of_ours_is_left_after_removal() {
     assert_eq!(world.rev("main"), main, "what landed stays");
     assert_eq!(world.git(["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(world.git(["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-    assert_eq!(world.try_git(["config", "--get-regexp", "^skein"]).status.code(), Some(1));
+    assert_eq!(world.try_git(["config", "--local", "--get-regexp", "^skein"]).status.code(), Some(1));
     assert_eq!(world.git(["status", "--porcelain"]), "");
     let mut left = Vec::new();
     traces(&world.root(), false, &mut left);

@@ -26,6 +26,11 @@ impl Config {
         self.0.iter().filter(move |(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
+    /// Every key with every value, in the order git lists them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
     /// git's reading of a boolean; anything unclear is `false`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key).is_some_and(|v| matches!(v.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1"))

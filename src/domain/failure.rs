@@ -174,6 +174,7 @@ tokens! {
     Archived "archived" No;
     UnknownRecord "unknown-record" No;
     AgentNotFound "agent-not-found" No;
+    NoJail "no-jail" No;
     NoTask "no-task" No;
     BadTasks "bad-tasks" No;
     NoIdentity "no-identity" No;
@@ -190,6 +191,7 @@ tokens! {
     ForbiddenPath "forbidden-path" No;
     BadPath "bad-path" No;
     TooLarge "too-large" No;
+    Quarantined "quarantined" No;
     GitlinkRefused "gitlink" No;
     FilterChanged "filter-changed" No;
     FilterFailed "filter-failed" No;

@@ -1,11 +1,13 @@
 //! Words and decisions. Facts in, a plan or a refusal out: no IO, no clock, no git.
 
+mod agent;
 mod change;
 mod claim;
 mod config;
 pub mod doctor;
 mod exit;
 mod failure;
+mod jail;
 mod landed;
 mod mask;
 mod message;
@@ -17,6 +19,7 @@ mod refusals;
 mod tasks;
 mod worker;
 
+pub use agent::agent_state;
 pub use change::Change;
 pub use change::Entry;
 pub use change::Identity;
@@ -30,6 +33,9 @@ pub use failure::Failure;
 pub use failure::Refusal;
 pub use failure::Result;
 pub use failure::Token;
+pub use jail::Jail;
+pub use jail::Wish;
+pub use jail::level;
 pub use landed::Facts;
 pub use landed::Net;
 pub use landed::Presence;

@@ -166,6 +166,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
         "Dispatch",
         &[
             Explained {
+                token: Token::NoJail,
+                means: "The agent cannot be shut in as far as was asked: bubblewrap is missing or the system forbids it",
+                show: "`bwrap --ro-bind / / --unshare-user true`",
+                next: "Install bubblewrap, or let the agent run free with `--jail none`",
+            },
+            Explained {
                 token: Token::NoTask,
                 means: "There is no task text",
                 show: "`git show refs/skein/worker/<id>:brief.md` shows another worker's",
@@ -271,6 +277,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 means: "The working tree holds too much to be captured: more than 2 GiB, or more than 200,000 changed files and folders; for `--with-dirty` also one file of more than 100 MiB. Or `.worktreeinclude` names more than 1 GiB or 10,000 files",
                 show: "`git -C <worktree> status --short`",
                 next: "Take files out of the worktree, or let a `.gitignore` name them",
+            },
+            Explained {
+                token: Token::Quarantined,
+                means: "What a jailed worker committed does not come in: it breaks git's rules for objects, is too much, or is not all there",
+                show: "`git --git-dir=<common>/skein/private/<worker>/worktrees/<name> log HEAD` (in its own jail, if you do not trust it)",
+                next: "Its working tree is in its snapshot, `git skein restore <worker>`; what it committed stays where it is",
             },
             Explained {
                 token: Token::GitlinkRefused,

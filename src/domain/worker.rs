@@ -69,6 +69,8 @@ pub enum Flag {
     Survivors,
     /// The supervisor died before it could finish.
     SupervisorLost,
+    /// Commits of the jailed worker were not let in.
+    Quarantined,
 }
 
 impl Flag {
@@ -80,6 +82,7 @@ impl Flag {
             Flag::Killed => "killed",
             Flag::Survivors => "survivors",
             Flag::SupervisorLost => "supervisor-lost",
+            Flag::Quarantined => "quarantined",
         }
     }
 }

@@ -206,6 +206,25 @@ fn nearest(path: &Path) -> &Path {
     path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("."))
 }
 
+/// Copies the files of folder `from`, and of those in it, that are no larger than `limit`. A link stays a link.
+pub fn copy_files(from: &Path, to: &Path, limit: u64) -> Result<()> {
+    let failed = |e| failure("copying", from, e);
+    make_dir(to)?;
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let (kind, to) = (entry.file_type().map_err(failed)?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_files(&entry.path(), &to, limit)?;
+        } else if kind.is_symlink() {
+            let target = std::fs::read_link(entry.path()).map_err(failed)?;
+            std::os::unix::fs::symlink(target, to).map_err(failed)?;
+        } else if kind.is_file() && entry.metadata().is_ok_and(|m| m.len() <= limit) {
+            std::fs::copy(entry.path(), to).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

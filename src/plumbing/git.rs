@@ -306,6 +306,19 @@ impl Git {
         Err(disk::git(format!("running git {}", words(&call.args)), &output.words()))
     }
 
+    /// Runs two calls at the same time, the output of the first being the input of the second.
+    pub(super) fn pipe(&self, from: &Call<'_>, to: &Call<'_>) -> Result<(Output, Output)> {
+        let mut first = self.start(from)?;
+        let between = first.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        let second = self.spawn(to, between)?;
+        std::thread::scope(|scope| {
+            let feeding = scope.spawn(|| self.finish(from, first));
+            let second = self.finish(to, second)?;
+            let first = feeding.join().map_err(|_| Failure::fault("running git", "a thread panicked"))??;
+            Ok((first, second))
+        })
+    }
+
     /// Starts a process that is spoken to through its pipes.
     pub(super) fn converse(&self, call: &Call<'_>) -> Result<Child> {
         self.spawn(call, Stdio::piped())

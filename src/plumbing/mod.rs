@@ -19,6 +19,7 @@ mod objects;
 #[cfg(test)]
 pub mod oracle;
 mod patch;
+mod private;
 mod refs;
 mod repo;
 mod store;
@@ -44,6 +45,9 @@ pub use objects::Objects;
 pub use patch::hunks;
 pub use patch::is_binary;
 pub use patch::similarity;
+pub use private::Private;
+pub use private::Quota;
+pub use private::STORE;
 pub use refs::Edit;
 pub use refs::Moved;
 pub use refs::Ref;

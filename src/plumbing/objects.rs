@@ -135,6 +135,11 @@ impl Objects {
         })
     }
 
+    /// `sha1` or `sha256`.
+    pub fn format(&self) -> &'static str {
+        if self.hash == gix::hash::Kind::Sha256 { "sha256" } else { "sha1" }
+    }
+
     pub fn exists(&self, oid: Oid) -> bool {
         self.odb.exists(&id(oid))
     }

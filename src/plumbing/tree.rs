@@ -116,6 +116,44 @@ impl Objects {
         Ok(entries.map(|e| bstr::concat([prefix.as_bytes(), e.filename.as_bytes()]).into()).collect())
     }
 
+    /// How many files the tree `root` stands for, counted where they would stand. `None` if they are more than
+    /// `most`, or lie more than `depth` folders deep. Each tree is read once, however often it is named.
+    pub fn files_of(&self, root: Oid, depth: usize, most: u64) -> Result<Option<u64>> {
+        let mut counted = HashMap::new();
+        let found = self.count_files(root, depth, most, &mut counted)?;
+        Ok(found.filter(|files| *files <= most))
+    }
+
+    fn count_files(
+        &self,
+        tree: Oid,
+        depth: usize,
+        most: u64,
+        counted: &mut HashMap<Oid, u64>,
+    ) -> Result<Option<u64>> {
+        if let Some(files) = counted.get(&tree) {
+            return Ok(Some(*files));
+        }
+        if depth == 0 {
+            return Ok(None);
+        }
+        let bytes = self.tree(tree)?;
+        let mut files = 0u64;
+        for entry in TreeRefIter::from_bytes(&bytes, self.hash) {
+            let entry = entry.map_err(|e| disk::gix(format!("reading tree {tree}"), e))?;
+            let below = match mode_of(entry.mode) {
+                Some(_) => Some(1),
+                None => self.count_files(oid_of(entry.oid), depth - 1, most, counted)?,
+            };
+            files = match below {
+                Some(below) if files.saturating_add(below) <= most => files + below,
+                _ => return Ok(None),
+            };
+        }
+        counted.insert(tree, files);
+        Ok(Some(files))
+    }
+
     /// Every entry below tree `root` that is not a tree, with its full path, in no order.
     pub fn entries(&self, root: Oid) -> Result<Vec<(BString, Entry)>> {
         let mut found = Vec::new();

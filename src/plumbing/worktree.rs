@@ -335,7 +335,7 @@ pub(super) fn checkout_of(dir: &Path) -> Option<PathBuf> {
 }
 
 /// The commits of a reflog, newest first: lines `<old> <new> <who> <when>`, a tab, what was done.
-fn logged(bytes: &[u8]) -> Vec<Oid> {
+pub(super) fn logged(bytes: &[u8]) -> Vec<Oid> {
     let new = |line: &[u8]| line.split(|b| *b == b' ').nth(1)?.to_str().ok()?.parse().ok();
     let mut found: Vec<Oid> = bytes.lines().filter_map(new).filter(|o: &Oid| !o.is_null()).collect();
     found.reverse();

@@ -54,6 +54,11 @@ impl Local {
         self.run().join(id.to_string())
     }
 
+    /// What a jailed worker has instead of the shared git folder. Not disposable before its commits came in.
+    pub fn private(&self, id: WorkerId) -> PathBuf {
+        self.root.join("private").join(id.to_string())
+    }
+
     /// Held by dispatch until the supervisor runs.
     pub fn making(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("making.lock")

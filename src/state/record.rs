@@ -4,6 +4,7 @@ use crate::domain::Failure;
 use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Identity;
+use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::Outcome;
@@ -37,6 +38,9 @@ pub struct WorkerRecord {
     /// The agent's command, secrets masked. Empty: the built-in scripted agent.
     pub agent: Vec<String>,
     pub limits: Limits,
+    /// What its agent was shut in by; absent where it was not.
+    #[serde(default, skip_serializing_if = "Jail::is_none")]
+    pub jail: Jail,
     pub created: i64,
     pub ended: Option<i64>,
     pub exit: Option<i32>,

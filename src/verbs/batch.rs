@@ -108,18 +108,18 @@ pub fn processors() -> usize {
 }
 
 /// Carries out the tasks of `text`, at most `at_once` at a time. Returns when there is nothing left to start; with
-/// `wait`, when all have ended. `argv` is the agent of tasks that name none.
+/// `wait`, when all have ended. `each` says what the tasks do not, such as the agent.
 pub fn run(
     session: &mut Session<'_>,
     text: &str,
-    argv: &[String],
+    each: &Request,
     at_once: usize,
     wait: bool,
 ) -> Result<Batch> {
     session.refuse_in_worker("dispatch")?;
     let tasks = tasks(text)?;
     let view = session.view()?;
-    let requests = requests(session, &view, &tasks, argv)?;
+    let requests = requests(session, &view, &tasks, each)?;
     let entry = |(task, request): (&Task, &Request)| -> Result<Entry> {
         let name = Handle::new(request.name.as_deref().unwrap_or_default())?;
         Ok(Entry { line: task.line, name, after: task.after.clone(), state: State::Waiting })
@@ -158,7 +158,7 @@ fn running(entry: &Entry) -> Option<WorkerId> {
 }
 
 /// The dispatch of each task, with its name. All that can be known to be wrong is refused here, by line.
-fn requests(session: &Session<'_>, view: &View, tasks: &[Task], argv: &[String]) -> Result<Vec<Request>> {
+fn requests(session: &Session<'_>, view: &View, tasks: &[Task], each: &Request) -> Result<Vec<Request>> {
     let (mut found, mut wrong): (Vec<Request>, Vec<(usize, String)>) = (Vec::new(), Vec::new());
     let mut taken: Vec<String> = tasks.iter().filter_map(|task| task.name.clone()).collect();
     for task in tasks {
@@ -178,13 +178,13 @@ fn requests(session: &Session<'_>, view: &View, tasks: &[Task], argv: &[String])
         let request = Request {
             task: task.task.clone(),
             base: task.base.clone(),
-            with_dirty: false,
             name: Some(name),
             paths: task.paths.clone(),
             onto: task.onto.clone(),
             checks: task.checks.clone(),
             limits: dispatch::limits(task.timeout(), task.silence(), task.done_pattern.clone()),
-            argv: task.argv.clone().unwrap_or_else(|| argv.to_vec()),
+            argv: task.argv.clone().unwrap_or_else(|| each.argv.clone()),
+            ..each.clone()
         };
         if let Err(failure) = dispatch::rehearse(session, view, &request) {
             match failure {

@@ -14,6 +14,7 @@ use crate::state::Worker;
 use crate::state::WorkerRecord;
 use crate::state::locked_for;
 use crate::state::wip_ref;
+use crate::verbs::jail;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
@@ -93,8 +94,13 @@ pub fn standing(session: &Session<'_>, id: WorkerId) -> Result<Option<Admin>> {
 pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
     let kept = Kept { head: worker.head, wip: worker.wip };
     if let Some(admin) = standing(session, worker.id)? {
+        jail::mend(session, worker.id, &admin, worker.record.base)?;
         let mut capture = snapshot::capture(session, worker.id, &admin)?;
-        return snapshot::take(session, worker.id, worker.record.base, &admin, &mut capture, kept);
+        let seen = snapshot::take(session, worker.id, worker.record.base, &admin, &mut capture, kept)?;
+        if seen.withheld.is_none() && liveness(session, worker) != Liveness::Live {
+            jail::give_back(session, worker.id, &admin, worker.record.base)?;
+        }
+        return Ok(seen);
     }
     from_refs(session, worker, kept)
 }
@@ -124,5 +130,6 @@ pub fn from_refs(session: &Session<'_>, worker: &Worker, kept: Kept) -> Result<S
         skipped: Vec::new(),
         ignored: Vec::new(),
         kept,
+        withheld: None,
     })
 }

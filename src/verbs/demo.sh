@@ -38,6 +38,6 @@ EOF
 cat >regret.txt <<'EOF'
 Try an idea, then throw it away
 run: echo 'the tenth cup is free' >idea.txt
-run: until git for-each-ref | grep --quiet "wip/$SKEIN_WORKER"; do sleep 0.1; done
+run: for i in $(seq 40); do git for-each-ref | grep --quiet "wip/$SKEIN_WORKER" && break; sleep 0.1; done
 run: git add --all && git reset --quiet --hard
 EOF

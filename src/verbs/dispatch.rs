@@ -2,6 +2,7 @@
 
 use crate::domain::Globs;
 use crate::domain::Handle;
+use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::RefName;
@@ -28,6 +29,7 @@ use crate::verbs::dirty::Checkout;
 use crate::verbs::include::Included;
 use crate::verbs::include::Wanted;
 use crate::verbs::init;
+use crate::verbs::jail;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
@@ -48,6 +50,10 @@ pub struct Request {
     pub onto: Option<String>,
     pub checks: Vec<String>,
     pub limits: Limits,
+    /// What to shut the agent in by: `auto`, `bwrap` or `none`; else as `skein.jail` says.
+    pub jail: Option<String>,
+    /// Nothing starts that cannot be shut in.
+    pub require_jail: bool,
     /// Empty: the built-in scripted agent.
     pub argv: Vec<String>,
 }
@@ -81,7 +87,7 @@ pub struct Dispatched {
     pub no_hooks: Option<String>,
     #[serde(serialize_with = "crate::verbs::path_as_text")]
     pub worktree: PathBuf,
-    pub jail: &'static str,
+    pub jail: Jail,
 }
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
@@ -103,9 +109,10 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         None => start,
     };
     let wanted = Wanted::look(session, base)?;
+    let jail = jail::level(session, request.jail.as_deref(), request.require_jail)?;
     init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
-    let plan = Plan { wish, base, base_name, onto, outside, wanted };
+    let plan = Plan { wish, base, base_name, onto, outside, wanted, jail };
     let (record, admin, included) = make(session, request, &plan)?;
     let Plan { base_name, onto, outside, .. } = plan;
     let objects = &session.repo.objects;
@@ -130,7 +137,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         included,
         no_hooks,
         worktree: admin.path,
-        jail: "none",
+        jail: record.jail,
     })
 }
 
@@ -191,6 +198,7 @@ struct Plan {
     onto: RefName,
     outside: Outside,
     wanted: Wanted,
+    jail: Jail,
 }
 
 fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(WorkerRecord, Admin, Included)> {
@@ -219,6 +227,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         checks: request.checks.clone(),
         agent: request.argv.iter().map(|a| mask(a)).collect(),
         limits: request.limits.clone(),
+        jail: plan.jail,
         created: session.clock.now_secs(),
         ended: None,
         exit: None,
@@ -243,7 +252,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
-    let job = Job::new(request, id);
+    let job = Job::new(request, id, plan.jail);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
     // a trace of work of its own is made anew.

@@ -54,6 +54,7 @@ pub fn close(
         let marks = [
             (Flag::Uncommitted, work.uncommitted),
             (Flag::SelfDiscarded, work.discarded),
+            (Flag::Quarantined, seen.withheld.is_some()),
             (Flag::OutsideChanged, !outside.is_empty()),
         ];
         flags.extend(marks.into_iter().filter(|(_, set)| *set).map(|(flag, _)| flag));

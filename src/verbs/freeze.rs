@@ -80,7 +80,10 @@ pub fn settle(session: &Session<'_>, pending: Edit, handle: &str) -> Result<()> 
 pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> Result<Frozen> {
     custody::refuse_running(session, worker)?;
     judge(worker, take)?;
-    let seen = custody::look(session, worker)?;
+    let mut seen = custody::look(session, worker)?;
+    if let Some(refusal) = seen.withheld.take() {
+        return Err(Failure::Refusal(refusal));
+    }
     let objects = &session.repo.objects;
     let base = worker.record.base;
     belts(session, view, worker, seen.head)?;

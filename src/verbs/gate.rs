@@ -25,6 +25,8 @@ use crate::state::View;
 use crate::state::append;
 use crate::state::passed;
 use crate::state::tip;
+use crate::verbs::jail;
+use crate::verbs::jail::Cell;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
@@ -59,13 +61,16 @@ pub fn run(
     if todo.is_empty() {
         return Ok(());
     }
+    let level = jail::level(session, None, false)?;
     let room = Room::make(session, candidate, op)?;
     let mut env = child_env(session);
     env.push((MARK.into(), room.folder.clone().into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
+        let argv = vec!["/bin/sh".into(), "-c".into(), with_paths(command, changes)];
+        let argv = jail::shut_in(session, level, &room.jail(), argv)?;
         let ended = crate::host::run_to_end(Run {
-            argv: launched(session, ["/bin/sh".into(), "-c".into(), with_paths(command, changes)]),
+            argv: launched(session, argv),
             cwd: room.admin.path.clone(),
             env: env.clone(),
             stdin: None,
@@ -187,6 +192,11 @@ impl<'s> Room<'s> {
         crate::fault::point("gate: worktree registered");
         session.repo.check_out(&admin)?;
         Ok(Room { session, admin, folder, _lock: lock })
+    }
+
+    /// The jail that its commands run in, if they do.
+    fn jail(&self) -> Cell<'_> {
+        Cell { dir: self.folder.join("private"), admin: &self.admin, shown: Vec::new(), state: Vec::new() }
     }
 
     /// A gate that changes tracked files proved something about another tree.

@@ -15,6 +15,7 @@ mod gate;
 pub mod import;
 mod include;
 pub mod init;
+mod jail;
 pub mod land;
 pub mod land_all;
 pub mod landed;

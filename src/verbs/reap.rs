@@ -267,9 +267,13 @@ fn unseen(session: &Session<'_>, path: &Path, tree: Oid) -> Result<Vec<BString>>
 /// What would be lost with the worktree whatever is captured. A fifo or a socket holds nothing.
 fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
     let bytes = seen.skipped.iter().filter(|s| !s.ends_with("(Special)")).cloned();
+    let withheld = seen.withheld.iter().map(|why| format!("commits in its private store: {}", why.says));
     let inside = [("modules", "repositories of submodules"), ("refs/worktree", "refs of the worktree alone")];
     let more = inside.iter().filter(|(name, _)| admin.dir.join(name).exists());
-    bytes.chain(more.map(|(name, what)| format!("{} ({what})", admin.dir.join(name).display()))).collect()
+    bytes
+        .chain(withheld)
+        .chain(more.map(|(name, what)| format!("{} ({what})", admin.dir.join(name).display())))
+        .collect()
 }
 
 fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<Verdict> {

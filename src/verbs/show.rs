@@ -1,5 +1,6 @@
 //! `show`: the card of one worker. Facts and the change set, never the transcript unless asked.
 
+use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::plumbing::Kind;
@@ -42,7 +43,7 @@ pub struct Card {
     pub checks: Vec<String>,
     pub exit: Option<i32>,
     pub outside: Vec<String>,
-    pub jail: &'static str,
+    pub jail: Jail,
     pub changes: Vec<ChangeLine>,
 }
 
@@ -105,7 +106,7 @@ fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
         checks: record.checks.clone(),
         exit: record.exit,
         outside: record.outside.clone(),
-        jail: "none",
+        jail: record.jail,
         changes: changes.into_iter().map(line).collect(),
     })
 }

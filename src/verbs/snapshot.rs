@@ -4,6 +4,7 @@
 use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Oid;
+use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::plumbing::Admin;
@@ -18,6 +19,7 @@ use crate::state::head_ref;
 use crate::state::record_commit;
 use crate::state::wip_ref;
 use crate::verbs::custody;
+use crate::verbs::jail;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -45,6 +47,8 @@ pub struct Seen {
     /// Names that the worker made git ignore.
     pub ignored: Vec<String>,
     pub kept: Kept,
+    /// Why commits of the worker were not let in, if they were not.
+    pub withheld: Option<Box<Refusal>>,
 }
 
 /// A capture of the worktree `admin` of worker `id`.
@@ -69,6 +73,7 @@ pub fn take(
     kept: Kept,
 ) -> Result<Seen> {
     let repo = &session.repo;
+    let withheld = jail::take_in(session, id, admin, base)?;
     let head = repo.head_of(admin)?.unwrap_or(base);
     let captured = capture.tree(repo.objects.tree_of(head)?)?;
     let seen = Seen {
@@ -82,6 +87,7 @@ pub fn take(
             .collect(),
         ignored: captured.ignored_new.iter().map(|p| p.to_str_lossy().into_owned()).collect(),
         kept,
+        withheld,
     };
     keep(session, id, base, admin, seen)
 }

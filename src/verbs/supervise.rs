@@ -4,6 +4,7 @@
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
+use crate::domain::Jail;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -16,11 +17,14 @@ use crate::host::Spec;
 use crate::host::Supervised;
 use crate::host::Watch;
 use crate::plumbing::Admin;
+use crate::plumbing::Private;
 use crate::state::Limits;
 use crate::verbs::custody;
 use crate::verbs::dispatch::Request;
 use crate::verbs::finish;
 use crate::verbs::gate;
+use crate::verbs::jail;
+use crate::verbs::jail::Cell;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::SUPERVISE;
 use crate::verbs::session::Session;
@@ -34,6 +38,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Set for the agent and all that it starts: its brief. The path says of which worker in which repository,
@@ -62,10 +67,11 @@ pub struct Job {
     /// The brief goes to standard input.
     stdin: bool,
     limits: Limits,
+    jail: Jail,
 }
 
 impl Job {
-    pub fn new(request: &Request, worker: WorkerId) -> Job {
+    pub fn new(request: &Request, worker: WorkerId, jail: Jail) -> Job {
         let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
         let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
         let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
@@ -75,6 +81,7 @@ impl Job {
             argv,
             brief: request.task.clone(),
             limits: request.limits.clone(),
+            jail,
         }
     }
 
@@ -167,15 +174,19 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let base = worker.record.base;
     let mut kept = Kept { head: worker.head, wip: worker.wip };
     let mut capture = snapshot::capture(session, id, admin)?;
-    let mut watch = Watch::new(&admin.path)?;
     let spec = spec(session, job, worker, admin)?;
+    let mut files = Watch::new(&admin.path)?;
+    let mut commits = match job.jail {
+        Jail::None => None,
+        Jail::Bwrap => Some(Watch::new(&Private::of(session.local.private(id), admin).watched())?),
+    };
     let control = spec.control.clone();
     let run = Supervised::run(spec);
     let mut run = std::pin::pin!(run);
     let ended = loop {
         tokio::select! { biased;
             ended = &mut run => break ended,
-            () = watch.settled(QUIET, AT_MOST) => {
+            () = changed(&mut files, commits.as_mut()) => {
                 control.touch();
                 // A tree in the middle of a change is looked at again: nothing is lost by one failure.
                 match snapshot::take(session, id, base, admin, &mut capture, kept) {
@@ -194,7 +205,22 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         Err(_) => custody::look(session, session.view()?.worker(&id.to_string())?)?,
     };
     crate::fault::point("supervise: last snapshot");
+    if seen.withheld.is_none()
+        && let Err(failure) = jail::give_back(session, id, admin, base)
+    {
+        // The next look tries again.
+        session.tell(format!("giving the worktree back: {failure}"));
+    }
     close(session, job, admin, ended, &seen)
+}
+
+/// Resolves when the working tree has changed, or what its git knows.
+async fn changed(files: &mut Watch, commits: Option<&mut Watch>) {
+    let Some(commits) = commits else { return files.settled(QUIET, AT_MOST).await };
+    tokio::select! {
+        () = files.settled(QUIET, AT_MOST) => {}
+        () = commits.settled(QUIET, AT_MOST) => {}
+    }
 }
 
 fn close(
@@ -228,6 +254,14 @@ fn close(
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
 }
 
+/// Where the agent keeps its settings and sessions, if it is one that is known.
+fn agent_state(session: &Session<'_>, argv: &[String]) -> Vec<PathBuf> {
+    let Some(home) = session.env.get("HOME") else { return Vec::new() };
+    let program = argv.first().map(|program| Path::new(program).file_name().unwrap_or_default());
+    let program = program.unwrap_or_default().to_string_lossy();
+    crate::domain::agent_state(&program).iter().map(|folder| Path::new(home).join(folder)).collect()
+}
+
 fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
     let end = match ended.cause {
         Cause::Exited { code } => End::Exited(code),
@@ -250,7 +284,14 @@ fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
 fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
     let id = job.worker;
     let brief_file = session.local.brief(id);
-    let argv = gate::launched(session, job.command(&brief_file, &admin.path));
+    let cell = Cell {
+        dir: session.local.private(id),
+        admin,
+        shown: vec![brief_file.clone()],
+        state: agent_state(session, &job.argv),
+    };
+    let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
+    let argv = gate::launched(session, argv);
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
     spec.env = gate::child_env(session);

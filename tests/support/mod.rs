@@ -18,6 +18,9 @@ use std::sync::atomic::Ordering;
 /// 2026-01-01T00:00:00Z in milliseconds: the moment at which a frozen clock stands.
 pub const MOMENT: u64 = 1_767_225_600_000;
 
+/// The user and the group that own nothing.
+const NOBODY: &str = "65534";
+
 /// A repository `repo` in a folder of its own, with a home beside it; all of it goes when dropped.
 pub struct World {
     root: tempfile::TempDir,
@@ -26,6 +29,8 @@ pub struct World {
     pub cwd: PathBuf,
     extra: Vec<(String, String)>,
     ticks: AtomicU64,
+    /// Everything runs as the user `nobody`.
+    nobody: bool,
 }
 
 /// How a command of ours ended.
@@ -91,8 +96,17 @@ impl World {
         let base = root.path().canonicalize().unwrap();
         let repo = base.join("repo");
         fs::create_dir_all(base.join("home")).unwrap();
+        // Jails are tried where a test says so, not wherever there is one.
+        fs::write(base.join("home/.gitconfig"), "[skein]\n\tjail = none\n").unwrap();
         fs::create_dir_all(&repo).unwrap();
-        let world = World { root, cwd: repo.clone(), repo, extra: Vec::new(), ticks: AtomicU64::new(0) };
+        let world = World {
+            root,
+            cwd: repo.clone(),
+            repo,
+            extra: Vec::new(),
+            ticks: AtomicU64::new(0),
+            nobody: false,
+        };
         world.git([&["init", "--quiet", "--template=", "--initial-branch=main"], options].concat());
         world.git(["config", "user.name", "Ada"]);
         world.git(["config", "user.email", "ada@example.invalid"]);
@@ -115,6 +129,15 @@ impl World {
 
     pub fn root(&self) -> PathBuf {
         self.root.path().canonicalize().unwrap()
+    }
+
+    /// Gives everything to the user `nobody`, who runs all commands from now on.
+    pub fn given_to_nobody(mut self) -> World {
+        let owner = format!("{NOBODY}:{NOBODY}");
+        let given = Command::new("chown").args(["-R", &owner]).arg(self.root.path()).status().unwrap();
+        assert!(given.success());
+        self.nobody = true;
+        self
     }
 
     /// Adds a variable to the environment of every command of ours and of git from now on.
@@ -184,14 +207,23 @@ impl World {
     }
 
     pub fn try_git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Output {
-        let mut git = Command::new("git");
+        let mut git = self.program("git");
         git.args(args).current_dir(&self.cwd).env_clear().envs(self.environment());
         git.output().unwrap()
     }
 
+    fn program(&self, program: &str) -> Command {
+        if !self.nobody {
+            return Command::new(program);
+        }
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--", program]);
+        command
+    }
+
     /// A command of ours, ready to be run or changed.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut skein = Command::new(env!("CARGO_BIN_EXE_git-skein"));
+        let mut skein = self.program(env!("CARGO_BIN_EXE_git-skein"));
         skein.args(args).current_dir(&self.cwd).env_clear().envs(self.environment());
         skein
     }

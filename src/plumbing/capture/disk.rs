@@ -15,8 +15,10 @@ use rustix::fs::OFlags;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::ffi::CStr;
+use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Seconds and nanoseconds.
@@ -157,6 +159,22 @@ pub(super) fn read_link(folder: BorrowedFd<'_>, name: &CStr, seen: Stat) -> rust
         Err(Errno::INVAL) => Ok(Content::Not(Skipped::Raced)),
         Err(errno) => unreadable(errno),
     }
+}
+
+/// The content of the regular file `below` the folder `root`, if no symlink leads there and it is not larger
+/// than `limit`.
+pub(in crate::plumbing) fn read_below(root: &Path, below: &Path, limit: u64) -> Option<Vec<u8>> {
+    let mut held = self::root(root).ok()?;
+    let mut names = below.iter().peekable();
+    while let Some(name) = names.next() {
+        let name = CString::new(name.as_bytes()).ok()?;
+        if names.peek().is_some() {
+            held = folder(held.as_fd(), &name).ok()?;
+        } else if let Ok(Content::Bytes(bytes, _)) = read(held.as_fd(), &name, limit) {
+            return Some(bytes);
+        }
+    }
+    None
 }
 
 /// An error that says something of the file is a finding; one that says something of us is an error.

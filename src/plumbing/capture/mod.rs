@@ -12,6 +12,7 @@ mod tests;
 
 pub use birth::Birth;
 pub(in crate::plumbing) use birth::index_at;
+pub(super) use disk::read_below;
 
 use crate::domain::Change;
 use crate::domain::Entry;

@@ -258,6 +258,13 @@ pub struct Dispatch {
     /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
+    /// Shut the agent in: it sees the machine read-only and its own git alone, and writes only its worktree.
+    /// With auto, which is also the default of skein.jail, wherever that works.
+    #[arg(long, value_name = "LEVEL", value_parser = ["auto", "bwrap", "none"])]
+    pub jail: Option<String>,
+    /// Start nothing that cannot be shut in.
+    #[arg(long)]
+    pub require_jail: bool,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. Cut short,

@@ -246,10 +246,16 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
 }
 
 fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
+    let each = verbs::dispatch::Request {
+        jail: args.jail.clone(),
+        require_jail: args.require_jail,
+        argv: args.argv.clone(),
+        ..verbs::dispatch::Request::default()
+    };
     if let Some(file) = &args.from {
         let text = read(file, cwd)?;
         let at_once = args.jobs.map_or_else(verbs::batch::processors, |jobs| jobs as usize);
-        return Ok(Page::batch(&verbs::batch::run(session, &text, &args.argv, at_once, args.wait)?, json));
+        return Ok(Page::batch(&verbs::batch::run(session, &text, &each, at_once, args.wait)?, json));
     }
     let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
     let request = verbs::dispatch::Request {
@@ -265,7 +271,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
             seconds(args.silence),
             args.done_pattern.clone(),
         ),
-        argv: args.argv.clone(),
+        ..each
     };
     let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
     if !args.wait {

@@ -93,7 +93,7 @@ impl Page {
                 row(&mut records, &card.row);
                 let id = card.row.worker.to_string();
                 records.plain(&["exit", &id, &or_none(card.exit)]);
-                records.plain(&["jail", &id, card.jail]);
+                records.plain(&["jail", &id, card.jail.word()]);
                 for (tag, texts) in [
                     ("agent", &card.agent),
                     ("path", &card.paths),

@@ -1,6 +1,7 @@
 //! Workers: how one is born, listed, shown, waited for.
 
 use crate::domain::Flag;
+use crate::domain::Jail;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::surfaces::present::Page;
@@ -102,7 +103,8 @@ fn dispatched(d: &Dispatched) -> String {
         text.push_str(&format!("  {} {}: {why}\n", paint(WARN, "no hooks:"), line(hooks)));
     }
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
-    text.push_str(&format!("  jail      {} (it can write outside its worktree)\n", d.jail));
+    let note = if d.jail == Jail::None { " (it can write outside its worktree)" } else { "" };
+    text.push_str(&format!("  jail      {}{note}\n", d.jail.word()));
     text
 }
 
@@ -193,7 +195,7 @@ fn card(card: &Card) -> String {
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
     field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
-    field("jail", card.jail.to_owned());
+    field("jail", card.jail.word().to_owned());
     field("paths", line(&card.paths.join(" ")));
     field("checks", line(&card.checks.join("; ")));
     field("born", format!("{} ({} ago)", date(row.created), span(row.age)));

@@ -1,0 +1,112 @@
+//! The jail: bubblewrap around a command. It sees the machine read-only, with some folders empty, and writes
+//! only where it is told that it may. Its processes end with it.
+
+use crate::host::Env;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// What a command sees of the machine. Each list is carried out after the one before it.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// Folders that are there, but empty, and forgotten at the end.
+    pub empty: Vec<PathBuf>,
+    /// What stands in an empty folder and can be read all the same.
+    pub shown: Vec<PathBuf>,
+    /// Folders and files that are not to be seen.
+    pub hidden: Vec<PathBuf>,
+    /// A folder that it writes, and where it sees it.
+    pub own: Vec<(PathBuf, PathBuf)>,
+    /// Something that it can only read, and where it sees it.
+    pub fixed: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Sockets that would lead out, and what says where they are.
+const DROPPED: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "TMUX",
+    "TMUX_PANE",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+];
+
+/// `argv` in a jail, in folder `cwd`. Both it and the jail are asked to end at the same time; the jail does not
+/// listen, so that what is in it may take its time.
+pub fn jailed(view: &View, cwd: &Path, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut out: Vec<OsString> = ["env", "--ignore-signal=TERM,INT,HUP", "bwrap"].map(Into::into).into();
+    out.extend(WALLS.iter().map(Into::into));
+    let mut put = |words: &[&OsStr]| out.extend(words.iter().map(|w| (*w).to_owned()));
+    for folder in &view.empty {
+        put(&["--tmpfs".as_ref(), folder.as_ref()]);
+    }
+    for path in &view.shown {
+        put(&["--ro-bind".as_ref(), path.as_ref(), path.as_ref()]);
+    }
+    for path in &view.hidden {
+        match path.is_dir() {
+            true => put(&["--tmpfs".as_ref(), path.as_ref()]),
+            false => put(&["--ro-bind".as_ref(), "/dev/null".as_ref(), path.as_ref()]),
+        }
+    }
+    for (from, to) in &view.own {
+        put(&["--bind".as_ref(), from.as_ref(), to.as_ref()]);
+    }
+    for (from, to) in &view.fixed {
+        put(&["--ro-bind".as_ref(), from.as_ref(), to.as_ref()]);
+    }
+    // Last, when what stands in them is there: who writes there is told so.
+    for path in view.hidden.iter().filter(|path| path.is_dir()) {
+        put(&["--remount-ro".as_ref(), path.as_ref()]);
+    }
+    for name in DROPPED {
+        put(&["--unsetenv".as_ref(), name.as_ref()]);
+    }
+    put(&["--chdir".as_ref(), cwd.as_ref()]);
+    put(&["--", "env", "--default-signal=TERM,INT,HUP", "--"].map(AsRef::as_ref));
+    out.extend(argv);
+    out
+}
+
+/// Everything is shut but the network, which agents need.
+const WALLS: &[&str] = &[
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+    "--die-with-parent",
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+];
+
+/// Why a jail cannot be made here, if it cannot.
+pub fn cannot(env: &Env) -> Option<String> {
+    let argv = jailed(&View::default(), Path::new("/"), ["true".into()]);
+    let mut command = match crate::host::process::command(&argv) {
+        Ok(command) => command,
+        Err(e) => return Some(e.to_string()),
+    };
+    let path = env.get("PATH").unwrap_or_default();
+    let made = command.env_clear().env("PATH", path).stdin(Stdio::null()).stdout(Stdio::null()).output();
+    match made {
+        Ok(made) if made.status.success() => None,
+        Ok(made) => {
+            let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+            Some(said.lines().next_back().unwrap_or("bwrap failed").to_owned())
+        }
+        Err(e) => Some(e.to_string()),
+    }
+}

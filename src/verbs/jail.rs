@@ -1,0 +1,180 @@
+//! How far workers and gates are shut in: the level, what they see, and what comes out again.
+
+use crate::domain::Failure;
+use crate::domain::Jail;
+use crate::domain::Oid;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Wish;
+use crate::domain::WorkerId;
+use crate::host::View;
+use crate::plumbing::Admin;
+use crate::plumbing::Private;
+use crate::plumbing::Quota;
+use crate::plumbing::STORE;
+use crate::verbs::dispatch;
+use crate::verbs::session::Session;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where the person keeps what opens other doors, below the home folder.
+const SECRETS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/gh",
+    ".config/gcloud",
+    ".cargo/credentials.toml",
+    ".npmrc",
+    ".pypirc",
+    ".password-store",
+];
+
+/// Where sockets of other programs lie, and what others left behind.
+const SHARED: &[&str] = &["/tmp", "/var/tmp", "/run/user", "/run/dbus", "/run/docker.sock", "/run/podman"];
+
+/// Of a file of an agent's state. What is larger is no setting.
+const STATE_FILE: u64 = 1 << 20;
+
+/// The level for a worker or a gate: as asked, else as `skein.jail` says.
+pub fn level(session: &Session<'_>, asked: Option<&str>, require: bool) -> Result<Jail> {
+    let wish = asked.or_else(|| session.config.get("skein.jail")).map(Wish::parse).transpose()?;
+    let wish = wish.unwrap_or_default();
+    let cannot = match wish {
+        Wish::Exactly(Jail::None) => None,
+        _ => crate::host::cannot(session.env),
+    };
+    crate::domain::level(wish, require.then_some(Jail::Bwrap), cannot.as_deref())
+}
+
+/// The jail of one worktree.
+pub struct Cell<'a> {
+    /// Where its private folder is made.
+    pub dir: PathBuf,
+    pub admin: &'a Admin,
+    /// What can be read besides.
+    pub shown: Vec<PathBuf>,
+    /// Folders of the person's that it has a copy of, which goes with it.
+    pub state: Vec<PathBuf>,
+}
+
+/// `argv` shut in at `level`.
+pub fn shut_in(
+    session: &Session<'_>,
+    level: Jail,
+    cell: &Cell<'_>,
+    argv: Vec<OsString>,
+) -> Result<Vec<OsString>> {
+    if level == Jail::None {
+        return Ok(argv);
+    }
+    let private = session.repo.make_private(&cell.dir, cell.admin, &session.config)?;
+    let view = view(session, &private, cell)?;
+    Ok(crate::host::jailed(&view, &cell.admin.path, argv))
+}
+
+fn view(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<View> {
+    let admin = cell.admin;
+    let common = &session.repo.dirs.common;
+    let exe = session.env.exe().to_owned();
+    let home = session.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let empty: Vec<PathBuf> =
+        SHARED.iter().map(PathBuf::from).filter(|path| path.is_dir() && !path.is_symlink()).collect();
+    let in_empty = |path: &PathBuf| path.exists() && empty.iter().any(|folder| path.starts_with(folder));
+    let path = session.env.get("PATH").unwrap_or_default();
+    let programs = std::env::split_paths(path).chain(home.clone()).filter(in_empty).collect();
+    let link = |path: &PathBuf| (path.clone(), path.clone());
+    let mut fixed =
+        vec![(common.join("objects"), common.join(STORE)), link(&admin.path.join(".git")), link(&exe)];
+    fixed.extend(cell.shown.iter().map(link));
+    let mut own = vec![(private.dir.clone(), common.clone()), link(&admin.path)];
+    for (number, folder) in cell.state.iter().filter(|folder| folder.is_dir()).enumerate() {
+        let copy = private.dir.join("state").join(number.to_string());
+        crate::host::copy_files(folder, &copy, STATE_FILE)?;
+        own.push((copy, folder.clone()));
+    }
+    let writable = session.config.all("skein.jailwrite").map(|path| from_home(path, home.as_deref()));
+    own.extend(writable.filter(|path| path.is_absolute() && path.exists()).map(|path| link(&path)));
+    if let Some(cache) = home.as_deref().map(|home| home.join(".cache")).filter(|cache| cache.is_dir()) {
+        crate::host::make_dir(&private.dir.join("cache"))?;
+        own.push((private.dir.join("cache"), cache));
+    }
+    let hidden = hidden(session, admin, home.as_deref())?;
+    Ok(View { hidden, shown: programs, own, fixed, empty })
+}
+
+/// A leading `~/` is the home folder.
+fn from_home(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// The other working trees of the repository and what the person keeps to themselves.
+fn hidden(session: &Session<'_>, admin: &Admin, home: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let worktrees = session.repo.worktrees()?;
+    let folder = dispatch::folder(session, &worktrees);
+    let common = &session.repo.dirs.common;
+    let holds_more = |path: &Path| home.is_some_and(|home| home.starts_with(path)) || path.parent().is_none();
+    let trees = worktrees.iter().filter(|w| !w.bare).map(|w| w.path.clone()).chain([folder]);
+    let mut hidden: Vec<PathBuf> = trees
+        .filter(|path| path.is_dir() && *path != admin.path && path != common && !holds_more(path))
+        .collect();
+    // What is below a hidden folder is hidden with it.
+    hidden.sort_unstable();
+    hidden.dedup_by(|later, earlier| later.starts_with(&*earlier));
+    let secrets = SECRETS.iter().filter_map(|name| home.map(|home| home.join(name)));
+    let secrets = secrets.filter(|path| path.exists() && !hidden.iter().any(|h| path.starts_with(h)));
+    let secrets: Vec<PathBuf> = secrets.collect();
+    hidden.extend(secrets);
+    hidden.extend(SHARED.iter().map(PathBuf::from).filter(|path| path.exists() && !path.is_dir()));
+    Ok(hidden)
+}
+
+/// Takes in what the worker has committed in its private folder, if it has one. What does not come in is given.
+pub fn take_in(
+    session: &Session<'_>,
+    id: WorkerId,
+    admin: &Admin,
+    base: Oid,
+) -> Result<Option<Box<Refusal>>> {
+    let dir = session.local.private(id);
+    if session.dry || !dir.exists() {
+        return Ok(None);
+    }
+    match session.repo.take_in(&Private::of(dir, admin), admin, base, &Quota::default()) {
+        Ok(_) => Ok(None),
+        Err(Failure::Refusal(refusal)) => Ok(Some(refusal)),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Brings in again what had come in and is not whole any more.
+pub fn mend(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Result<()> {
+    let dir = session.local.private(id);
+    if session.dry || !dir.exists() {
+        return Ok(());
+    }
+    session.repo.bring_again(&Private::of(dir, admin), admin, base, &Quota::default())
+}
+
+/// Gives the worktree back to the person when the run is over and all of it came in: its index shows what is
+/// committed, and the private folder goes.
+pub fn give_back(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Result<()> {
+    let dir = session.local.private(id);
+    if session.dry || !dir.exists() {
+        return Ok(());
+    }
+    mend(session, id, admin, base)?;
+    session.repo.reset_index(admin)?;
+    crate::fault::point("jail: index is reset");
+    crate::host::remove_tree(&dir)
+}
