@@ -89,6 +89,8 @@ pub struct Objects {
     pub(super) odb: Odb,
     pub(super) hash: gix::hash::Kind,
     dir: PathBuf,
+    /// What is written stays in memory.
+    in_memory: bool,
     lack: Rc<Lack>,
     written: RefCell<Vec<Oid>>,
     known: Known,
@@ -115,6 +117,7 @@ impl Objects {
             odb: store(dir, hash, &lack)?.with_write_passthrough(),
             hash,
             dir: dir.to_owned(),
+            in_memory: false,
             lack,
             written: RefCell::default(),
             known: Known::default(),
@@ -128,6 +131,7 @@ impl Objects {
             odb: store(&self.dir, self.hash, &self.lack)?,
             hash: self.hash,
             dir: self.dir.clone(),
+            in_memory: true,
             lack: Rc::clone(&self.lack),
             written: RefCell::default(),
             known: Known::default(),
@@ -282,16 +286,27 @@ impl Objects {
         self.write(gix::objs::Kind::Commit, &commit.to_bytes())
     }
 
-    /// Writes an object unless the store has it; either way it is remembered for [`Objects::take_written`].
+    /// Writes an object unless it is there as a file of its own; either way it is remembered for
+    /// [`Objects::take_written`]. In a pack it may be one that nothing names any more: a repack that began before
+    /// drops it.
     pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
         let oid = self.hash(kind, bytes)?;
-        if !self.odb.is_known(&id(oid)) {
+        let there = if self.in_memory { self.exists(oid) } else { self.freshened(oid) };
+        if !there {
             let doing = || format!("writing object {oid}");
             crate::fault::file().map_err(|e| disk::io(doing(), e))?;
             self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
         }
         self.written.borrow_mut().push(oid);
         Ok(oid)
+    }
+
+    /// True if the object has a file of its own, which is now as young as a new one: git prunes old ones.
+    fn freshened(&self, oid: Oid) -> bool {
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        rustix::fs::utimensat(rustix::fs::CWD, self.loose_path(oid), &times, rustix::fs::AtFlags::empty())
+            .is_ok()
     }
 
     /// Wraps our failure as one of gix; [`Objects::carried`] gives it back on the other side.

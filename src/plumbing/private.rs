@@ -186,7 +186,7 @@ impl Repo {
             }
             at = Some(oid);
         }
-        self.let_go(private)?;
+        self.bring_again(private, admin, base, quota)?;
         Ok(true)
     }
 
@@ -203,8 +203,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Brings in again what came in since `base` and is not whole any more: a `git gc --prune=now` that began
-    /// before takes away what it did not yet see named.
+    /// Brings in again what came in since `base` and is not whole any more: a garbage collection or a repack that
+    /// began before drops what it did not yet see named.
     pub fn bring_again(&self, private: &Private, admin: &Admin, base: Oid, quota: &Quota) -> Result<()> {
         let ever = self.heads_ever(admin)?.into_iter().chain(self.head_of(admin)?);
         let tips: Vec<Oid> = ever.filter(|oid| *oid != base).collect();

@@ -71,12 +71,6 @@ impl Store {
         Store { handle, lack }
     }
 
-    /// Whether the store is known to have `id`. Packs that others added meanwhile are not looked for: a new
-    /// object is in none, and one written twice harms nobody.
-    pub fn is_known(&self, id: &gix::oid) -> bool {
-        self.handle.exists_without_refresh(id)
-    }
-
     fn fetched(&self, id: &gix::oid) -> gix::Result<bool> {
         match &self.lack.origin {
             Some(origin) if !self.handle.exists(id) => origin.fetch(id).map(|()| true),
