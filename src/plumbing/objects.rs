@@ -15,6 +15,7 @@ use gix::objs::Exists;
 use gix::objs::Find;
 use gix::objs::Write;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -84,6 +85,14 @@ impl Commit {
     }
 }
 
+/// Where a commit comes from.
+#[derive(Debug)]
+pub(super) struct Past {
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+    pub time: i64,
+}
+
 /// The objects of one repository.
 pub struct Objects {
     pub(super) odb: Odb,
@@ -94,6 +103,7 @@ pub struct Objects {
     lack: Rc<Lack>,
     written: RefCell<Vec<Oid>>,
     known: Known,
+    pasts: Rc<RefCell<HashMap<Oid, Rc<Past>>>>,
     /// Our failure on its way through a callback of gix, which knows only its own.
     carried: RefCell<Option<Failure>>,
 }
@@ -121,6 +131,7 @@ impl Objects {
             lack,
             written: RefCell::default(),
             known: Known::default(),
+            pasts: Rc::default(),
             carried: RefCell::default(),
         })
     }
@@ -135,6 +146,7 @@ impl Objects {
             lack: Rc::clone(&self.lack),
             written: RefCell::default(),
             known: Known::default(),
+            pasts: Rc::clone(&self.pasts),
             carried: RefCell::default(),
         })
     }
@@ -151,6 +163,11 @@ impl Objects {
     /// Whether the object is here, or came when it was asked for.
     pub(super) fn can_have(&self, oid: Oid) -> Result<bool> {
         Ok(self.exists(oid) || self.lack.origin.is_some() && self.try_read(oid)?.is_some())
+    }
+
+    /// Whether nothing is cut off, and nothing left with another store.
+    pub fn is_whole(&self) -> bool {
+        self.lack.ends.is_empty() && self.lack.origin.is_none()
     }
 
     /// Whether a shallow clone ends at this commit: it is not read as it is stored.
@@ -238,6 +255,22 @@ impl Objects {
         })
     }
 
+    /// Tree, parents and committer's time of commit `oid`; a time that makes no sense is the oldest. Long walks
+    /// are often walked twice, so this is remembered.
+    pub(super) fn past(&self, oid: Oid) -> Result<Rc<Past>> {
+        if let Some(past) = self.pasts.borrow().get(&oid) {
+            return Ok(Rc::clone(past));
+        }
+        let bytes = self.read(oid, Kind::Commit)?;
+        let commit = gix::objs::CommitRef::from_bytes(&bytes, self.hash)
+            .map_err(|e| Failure::fault(format!("reading commit {oid}"), e))?;
+        let time = commit.committer.rsplit_str(" ").nth(1).and_then(|t| t.to_str().ok()?.parse().ok());
+        let parents = commit.parents().map(|p| oid_of(&p)).collect();
+        let past = Rc::new(Past { tree: oid_of(&commit.tree()), parents, time: time.unwrap_or_default() });
+        self.pasts.borrow_mut().insert(oid, Rc::clone(&past));
+        Ok(past)
+    }
+
     /// The tree of commit `oid`.
     pub fn tree_of(&self, oid: Oid) -> Result<Oid> {
         Ok(self.commit(oid)?.tree)
@@ -294,7 +327,9 @@ impl Objects {
         let there = if self.in_memory { self.exists(oid) } else { self.freshened(oid) };
         if !there {
             let doing = || format!("writing object {oid}");
-            crate::fault::file().map_err(|e| disk::io(doing(), e))?;
+            if !self.in_memory {
+                crate::fault::file().map_err(|e| disk::io(doing(), e))?;
+            }
             self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
         }
         self.written.borrow_mut().push(oid);

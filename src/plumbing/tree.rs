@@ -238,6 +238,9 @@ enum Spot {
     Below(u32),
 }
 
+/// The number of a tree that has none of the paths. A folder without any is as good as no folder.
+const NOTHING: u32 = 0;
+
 impl Watch {
     pub fn new<'p>(paths: impl IntoIterator<Item = &'p BStr>) -> Watch {
         let mut nodes = vec![Node::default()];
@@ -282,7 +285,10 @@ impl Watch {
         for (name, mode, oid, ends, below) in found {
             let entry = Some(Spot::Entry(mode.value(), oid));
             let inside = match below {
-                Some(below) if mode.is_tree() => Some(Spot::Below(self.look_at(objects, below, oid)?)),
+                Some(below) if mode.is_tree() => match self.look_at(objects, below, oid)? {
+                    NOTHING => None,
+                    number => Some(Spot::Below(number)),
+                },
                 Some(_) => entry,
                 None => None,
             };
@@ -290,10 +296,14 @@ impl Watch {
         }
         let state: Vec<Option<Spot>> =
             self.nodes[node].names.keys().flat_map(|n| spots.get(n).copied().unwrap_or_default()).collect();
-        // A number belongs to one folder's names, so the node is part of what it stands for.
-        let state = [vec![Some(Spot::Below(node as u32))], state].concat();
-        let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(state).or_insert(next);
+        let number = if state.iter().all(Option::is_none) {
+            NOTHING
+        } else {
+            // A number belongs to one folder's names, so the node is part of what it stands for.
+            let state = [vec![Some(Spot::Below(node as u32))], state].concat();
+            let next = self.numbers.len() as u32 + 1;
+            *self.numbers.entry(state).or_insert(next)
+        };
         self.seen.insert((node, tree), number);
         Ok(number)
     }

@@ -35,6 +35,11 @@ impl Local {
         self.root.join("home")
     }
 
+    /// What is known of commits without reading them, in the file with this digest.
+    pub fn commits(&self, digest: &str) -> PathBuf {
+        self.cache().join(format!("commits-{}", digest.get(..16).unwrap_or(digest)))
+    }
+
     /// Held while a trunk is moved and the lane is written.
     pub fn land_lock(&self) -> PathBuf {
         self.run().join("land.lock")

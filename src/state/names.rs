@@ -62,6 +62,11 @@ pub fn candidate(op: OpId) -> Result<RefName> {
     RefName::new(format!("refs/skein-local/candidate/{op}"))
 }
 
+/// Says which file of commits in the cache is ours.
+pub fn commits() -> Result<RefName> {
+    RefName::new("refs/skein-local/cache/commits")
+}
+
 pub fn landed_notes() -> Result<RefName> {
     RefName::new("refs/notes/skein/landed")
 }
@@ -80,6 +85,7 @@ pub enum Ours {
     Kept(String),
     Candidate(OpId),
     LandedNotes,
+    Commits,
     /// In our namespace, of a shape that this version does not write but reserves.
     Reserved,
 }
@@ -103,6 +109,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
     match name {
         "refs/skein/format/1" => Some(Ours::Format),
         "refs/notes/skein/landed" => Some(Ours::LandedNotes),
+        "refs/skein-local/cache/commits" => Some(Ours::Commits),
         _ => None
             .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))

@@ -48,6 +48,8 @@ pub struct View {
     /// What is kept of closed workers beside their archives, by the same.
     pub kept: BTreeMap<String, Oid>,
     pub candidates: BTreeMap<OpId, Oid>,
+    /// Which file of commits in the cache is ours.
+    pub commits: Option<Oid>,
     /// Local branches.
     pub branches: BTreeMap<RefName, Oid>,
     /// Where `origin/HEAD` points, as a local branch name.
@@ -84,6 +86,7 @@ impl View {
                 Some(Ours::Archive(of)) => drop(view.archives.insert(of, r.oid)),
                 Some(Ours::Kept(of)) => drop(view.kept.insert(of, r.oid)),
                 Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
+                Some(Ours::Commits) => view.commits = Some(r.oid),
                 Some(Ours::LandedNotes | Ours::Reserved) => {}
                 None => return Err(squatted(&r)),
             }

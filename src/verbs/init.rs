@@ -8,6 +8,7 @@ use crate::state::Draft;
 use crate::state::View;
 use crate::state::format_ref;
 use crate::state::record_commit;
+use crate::verbs::graph;
 use crate::verbs::recover;
 use crate::verbs::session::Session;
 use serde::Serialize;
@@ -22,7 +23,12 @@ pub struct Initialised {
 pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
     session.refuse_in_worker("init")?;
     let view = session.view()?;
-    prepare(session, &view)
+    let done = prepare(session, &view)?;
+    let taken_in = graph::complete(session, &view);
+    if taken_in > 0 {
+        session.tell(format!("{taken_in} commits are known to `landed` from now on"));
+    }
+    Ok(done)
 }
 
 /// What every writing verb does first: it makes what is missing and ends what dead processes began.
@@ -36,6 +42,7 @@ pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
     if view.initialised && session.clone_id().is_some() && !session.is_homeless() {
         session.refuse_full()?;
         session.keep_cache();
+        graph::extend(session, &view);
         return if recover::all(session, &view)? { session.view() } else { Ok(view) };
     }
     let done = prepare(session, &view)?;

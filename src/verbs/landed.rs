@@ -9,12 +9,14 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::Unknown;
 use crate::domain::Verdict;
+use crate::plumbing::CommitGraph;
 use crate::state::LandedDelta;
 use crate::state::Landing;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::committed_base;
+use crate::verbs::graph;
 use crate::verbs::proof;
 use crate::verbs::proof::Answer;
 use crate::verbs::proof::Question;
@@ -22,6 +24,7 @@ use crate::verbs::proof::Receipt;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
+use std::rc::Rc;
 
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -89,15 +92,16 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
         Failure::Refusal(r) if r.token != Token::NoSuchWorker => r.into(),
         _ => no_commit,
     })?;
+    let graph = graph::load(session, &view);
     let base = match &request.base {
         Some(rev) => Ok(commit(session, rev)?),
-        None => proof::base_of(&session.repo.objects, tip, target)?,
+        None => proof::base_of(&session.repo.objects, &graph, tip, target)?,
     };
     let question = match base {
         Ok(base) => Ok(of_commits(session, base, tip, target)?),
         Err(why) => Err(why),
     };
-    ask(session, request, onto, (tip, target), question, 0)
+    ask((session, &graph), request, onto, (tip, target), question, 0)
 }
 
 /// The closed worker of that name. A part of its name does not stand before a revision.
@@ -182,7 +186,8 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
         }
         None => 0,
     };
-    ask(session, request, onto, (tip, target), Ok(question), left)
+    let graph = graph::load(session, view);
+    ask((session, &graph), request, onto, (tip, target), Ok(question), left)
 }
 
 /// What a base of uncommitted changes was made on, as far as it is here.
@@ -192,7 +197,7 @@ pub fn committed(session: &Session<'_>, base: Oid) -> Result<Option<Oid>> {
 }
 
 fn ask(
-    session: &Session<'_>,
+    (session, graph): (&Session<'_>, &Rc<CommitGraph>),
     request: &Request,
     onto: RefName,
     (tip, target): (Oid, Oid),
@@ -201,7 +206,7 @@ fn ask(
 ) -> Result<Answered> {
     let base = question.as_ref().ok().map(|asked| asked.base);
     let answer = match question {
-        Ok(question) => proof::prove(&session.repo.objects, &question)?,
+        Ok(question) => proof::prove_by(&session.repo.objects, graph, &question)?,
         Err(why) => {
             let detail =
                 "there is no base to compare with; say where it was forked from: --base <rev>".to_owned();

@@ -12,6 +12,7 @@ mod finish;
 pub mod freeze;
 pub mod fsck;
 mod gate;
+mod graph;
 pub mod import;
 mod include;
 pub mod init;

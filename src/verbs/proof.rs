@@ -22,9 +22,10 @@ use crate::domain::Token;
 use crate::domain::Unknown;
 use crate::domain::Verdict;
 use crate::domain::decide;
+use crate::plumbing::CommitGraph;
+use crate::plumbing::History;
 use crate::plumbing::Objects;
 use crate::plumbing::Renames;
-use crate::plumbing::Watch;
 use crate::verbs::proof::contain::Delta;
 use crate::verbs::proof::contain::Tester;
 use crate::verbs::proof::fork::Fork;
@@ -33,6 +34,7 @@ use crate::verbs::proof::presence::presence;
 use crate::verbs::proof::upstream::Upstream;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Has what lies between `base` and `tip` landed on `onto`?
 #[derive(Debug, Clone)]
@@ -88,9 +90,15 @@ pub struct Answer {
 
 /// Answers `question`. Nothing is written. What cannot be read makes the answer `unknown`.
 pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
+    prove_by(objects, &Rc::default(), question)
+}
+
+/// The same, by a graph that spares the reading of most commits of the trunk.
+pub fn prove_by(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Result<Answer> {
     let scratch = objects.scratch()?;
     let mut gather = Gather {
         objects: &scratch,
+        graph,
         question,
         tip: question.tip,
         tester: Tester::new(&scratch),
@@ -120,8 +128,17 @@ pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
 
 /// The base of a revision that has none recorded: the merge base with `onto`, and where that is the
 /// revision itself, its first parent.
-pub fn base_of(objects: &Objects, rev: Oid, onto: Oid) -> Result<std::result::Result<Oid, Unknown>> {
-    Ok(match objects.merge_bases(rev, onto)?[..] {
+pub fn base_of(
+    objects: &Objects,
+    graph: &Rc<CommitGraph>,
+    rev: Oid,
+    onto: Oid,
+) -> Result<std::result::Result<Oid, Unknown>> {
+    let bases = match History::fork_point(objects, graph, onto, rev)? {
+        Some(base) => vec![base],
+        None => objects.merge_bases(rev, onto)?,
+    };
+    Ok(match bases[..] {
         [] => Err(Unknown::Unrelated),
         [base] if base != rev => Ok(base),
         [_] => objects.commit(rev)?.parents.first().copied().ok_or(Unknown::Root),
@@ -131,6 +148,7 @@ pub fn base_of(objects: &Objects, rev: Oid, onto: Oid) -> Result<std::result::Re
 
 struct Gather<'a> {
     objects: &'a Objects,
+    graph: &'a Rc<CommitGraph>,
     question: &'a Question,
     /// The tip without the merges at its end that only take the trunk in.
     tip: Oid,
@@ -166,7 +184,8 @@ impl Gather<'_> {
             self.unknown(Unknown::BaseNotInTip, format!("{base} is not an ancestor of {tip}"));
             return Ok(());
         }
-        let mut fork = Fork::read(objects, base, tip, onto)?;
+        let trunk = self.history(self.question.start(), onto)?;
+        let mut fork = Fork::read(objects, base, tip, onto, &trunk)?;
         self.facts.commits = Some(fork.all.len());
         loop {
             let tip = self.tip;
@@ -185,22 +204,26 @@ impl Gather<'_> {
             let Some(before) = fork.before_merge(&mut self.tester, objects, tip)? else { break };
             self.say("merge", &[tip, before], true, "the tip only takes the trunk in");
             self.tip = before;
-            fork = Fork::read(objects, base, before, onto)?;
+            fork = Fork::read(objects, base, before, onto, &trunk)?;
         }
-        let base = self.question.start();
-        if !objects.is_ancestor(base, onto)? {
+        if !trunk.comes_from_base() {
+            let base = self.question.start();
             self.unknown(Unknown::BaseNotInTrunk, format!("{base} is not an ancestor of {onto}"));
             return Ok(());
         }
         if fork.own.is_empty() {
-            return self.ancestor();
+            return self.ancestor(trunk);
         }
         self.say("ancestor", &[self.tip, onto], false, "the trunk does not have the tip");
         if shallow && !fork.is_straight() {
             self.unknown(Unknown::Shallow, "the history is cut off, and the fork holds merges");
             return Ok(());
         }
-        self.search(&fork)
+        self.search(&fork, trunk)
+    }
+
+    fn history(&self, base: Oid, tip: Oid) -> Result<Rc<History>> {
+        Ok(Rc::new(History::read(self.objects, self.graph, base, tip)?))
     }
 
     /// A receipt for the whole of the fork as it is now.
@@ -289,31 +312,30 @@ impl Gather<'_> {
         let objects = self.objects;
         let (old, new) = (objects.tree_of(receipt.old)?, objects.tree_of(receipt.new)?);
         let unit = Delta::between(objects, old, new)?;
-        let mut watch = Watch::new(fork.paths().chain(unit.changes.iter().map(|c| c.path.as_ref())));
-        let history = objects.between(receipt.old, self.question.onto)?;
-        let upstream = Upstream::read(objects, &history, self.question.onto, &mut watch)?;
+        let paths = fork.paths().chain(unit.changes.iter().map(|c| c.path.as_ref()));
+        let history = self.history(receipt.old, self.question.onto)?;
+        let upstream = Upstream::read(objects, history, self.question.onto, paths)?;
         let alone = objects.commit(receipt.new)?.parents.first() == Some(&receipt.old);
-        let landing = self.landing(fork, &upstream, vec![unit], receipt.new, alone.then_some(receipt.new));
+        let landing = self.landing(fork, &upstream, vec![unit], receipt.new, alone.then_some(receipt.new))?;
         self.settle(Proof::Receipt, receipt.new, &landing)
     }
 
     /// The trunk has the tip itself.
-    fn ancestor(&mut self) -> Result<()> {
+    fn ancestor(&mut self, trunk: Rc<History>) -> Result<()> {
         let Question { base, onto, .. } = *self.question;
         let (objects, tip) = (self.objects, self.tip);
         self.say("ancestor", &[tip, onto], true, "the trunk has the tip");
-        let entry = objects.entry_point(tip, onto)?.unwrap_or(onto);
+        let trunk = if self.question.committed.is_some() { self.history(base, onto)? } else { trunk };
+        let entry = trunk.entry(tip)?.unwrap_or(onto);
         // Seen from the trunk as it was before, the fork's own work is told from the trunk's.
         let before = match objects.commit(entry)?.parents.first() {
             Some(parent) if entry != tip && objects.is_ancestor(base, *parent)? => *parent,
             _ => base,
         };
-        let fork = Fork::read(objects, base, tip, before)?;
-        let mut watch = Watch::new(fork.paths());
-        let history = objects.between(base, onto)?;
-        let upstream = Upstream::read(objects, &history, onto, &mut watch)?;
+        let fork = Fork::read(objects, base, tip, before, self.history(base, before)?.as_ref())?;
+        let upstream = Upstream::read(objects, trunk, onto, fork.paths())?;
         let units = fork.units(&mut self.tester, objects)?;
-        let landing = self.landing(&fork, &upstream, units, tip, (entry != tip).then_some(entry));
+        let landing = self.landing(&fork, &upstream, units, tip, (entry != tip).then_some(entry))?;
         self.settle(Proof::Ancestor, tip, &landing)
     }
 
@@ -325,9 +347,9 @@ impl Gather<'_> {
         units: Vec<Delta>,
         at: Oid,
         commit: Option<Oid>,
-    ) -> Landing<'u> {
-        let entry = upstream.entry(at);
-        Landing { units, commit, entry, merged: entry != at, upstream, fork }
+    ) -> Result<Landing<'u>> {
+        let entry = upstream.entry(at)?;
+        Ok(Landing { units, commit, entry, merged: entry != at, upstream, fork })
     }
 
     fn settle(&mut self, proof: Proof, at: Oid, landing: &Landing<'_>) -> Result<()> {

@@ -75,6 +75,7 @@ impl<'r> Audit<'r> {
                 | Ours::Kept(_)
                 | Ours::Archive(_)
                 | Ours::LandedNotes
+                | Ours::Commits
                 | Ours::Reserved => {}
             }
         }
@@ -129,6 +130,8 @@ impl<'r> Audit<'r> {
             let kind = self.read(&name, |repo| repo.objects.try_read(oid));
             match kind {
                 Some(Some((Kind::Commit, _))) => self.refs.push((name, ours, oid)),
+                // What it says is believed of one file of the cache only.
+                Some(Some((Kind::Blob, _))) if ours == Ours::Commits => {}
                 Some(Some((kind, _))) => {
                     let kind = format!("{kind:?}").to_lowercase();
                     self.on_commit(Code::NotACommit, &name, oid, format!("it points at a {kind}"));

@@ -31,6 +31,7 @@ use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
 use std::path::Path;
+use std::rc::Rc;
 
 /// A fault is found, too: it does not keep the rest from being looked at.
 pub fn facts(session: &Session<'_>) -> Result<Facts> {
@@ -227,7 +228,9 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
 
 /// Whether the trunk provably has what `tip` brings.
 fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
-    let Ok(Ok(base)) = proof::base_of(&session.repo.objects, tip, trunk) else { return false };
+    let Ok(Ok(base)) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
+        return false;
+    };
     let question = landed::of_commits(session, base, tip, trunk);
     let answer = question.and_then(|question| proof::prove(&session.repo.objects, &question));
     answer.is_ok_and(|a| matches!(a.verdict, Verdict::Landed { .. }))

@@ -4,6 +4,7 @@
 use crate::domain::Oid;
 use crate::domain::RawDigest;
 use crate::domain::Result;
+use crate::plumbing::History;
 use crate::plumbing::Merged;
 use crate::plumbing::Objects;
 use crate::plumbing::Renames;
@@ -58,10 +59,12 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// Reads the fork from `base` to `tip`, seen from the trunk at `trunk`. The base is an ancestor of the tip.
-    pub fn read(objects: &Objects, base: Oid, tip: Oid, trunk: Oid) -> Result<Fork> {
+    /// Reads the fork from `base` to `tip`, seen from the trunk at `trunk`, whose `history` goes back to the
+    /// base. The base is an ancestor of the tip.
+    pub fn read(objects: &Objects, base: Oid, tip: Oid, trunk: Oid, history: &History) -> Result<Fork> {
         let all = objects.between(base, tip)?;
-        let beyond: HashSet<Oid> = objects.between(trunk, tip)?.into_iter().collect();
+        // No commit of the fork is an ancestor of the base, so the trunk has it only after the base.
+        let beyond: HashSet<Oid> = all.iter().copied().filter(|c| !history.contains(*c)).collect();
         let own: Vec<Oid> = all.iter().copied().filter(|c| beyond.contains(c)).collect();
         let starts = if own.len() == all.len() { vec![base] } else { objects.merge_bases(tip, trunk)? };
         let end = objects.tree_of(tip)?;

@@ -8,7 +8,7 @@ use crate::domain::Presence;
 use crate::domain::Proof;
 use crate::domain::RawDigest;
 use crate::domain::Result;
-use crate::plumbing::Watch;
+use crate::plumbing::History;
 use crate::verbs::proof::Gather;
 use crate::verbs::proof::contain::Delta;
 use crate::verbs::proof::fork::Addition;
@@ -18,8 +18,9 @@ use crate::verbs::proof::upstream::Touch;
 use crate::verbs::proof::upstream::Upstream;
 use bstr::BString;
 use std::collections::HashMap;
+use std::rc::Rc;
 
-/// Once the tip test holds, a longer history is not read just to name a stronger proof.
+/// Once the tip test holds, a longer history is not read just to name a stronger proof, unless it is known.
 const NAMING: usize = 5000;
 
 /// What is known of the parts of a fork.
@@ -37,26 +38,25 @@ struct Parts<'f> {
 }
 
 impl Gather<'_> {
-    pub(super) fn search(&mut self, fork: &Fork) -> Result<()> {
-        let (base, onto) = (self.question.start(), self.question.onto);
+    pub(super) fn search(&mut self, fork: &Fork, trunk: Rc<History>) -> Result<()> {
+        let onto = self.question.onto;
         let objects = self.objects;
         if fork.is_absorbed() {
             self.facts.net = Net::Absorbed;
         }
         let at_tip = self.nets_hold(fork, onto, objects.tree_of(onto)?, true)?;
         let received = self.received(fork)?;
-        if at_tip && received.is_empty() && !fork.took_trunk_in() && objects.is_far(base, onto, NAMING)? {
+        if at_tip && received.is_empty() && !fork.took_trunk_in() && trunk.strange() > NAMING {
             self.say("exact", &[onto], false, "not searched: the history since the base is long");
             self.facts.proofs.push((Proof::Contained, onto));
             self.facts.presence = Some(Presence::Yes);
             return Ok(());
         }
-        let history = objects.between(base, onto)?;
-        let upstream = Upstream::read(objects, &history, onto, &mut Watch::new(fork.paths()))?;
+        let upstream = Upstream::read(objects, trunk, onto, fork.paths())?;
         let parts = self.parts(fork, &upstream, received)?;
         let Some((proof, at, alone)) = self.proof(&parts, at_tip)? else { return Ok(()) };
         let units = fork.units(&mut self.tester, objects)?;
-        let landing = self.landing(fork, &upstream, units, at, alone.then_some(at));
+        let landing = self.landing(fork, &upstream, units, at, alone.then_some(at))?;
         self.settle(proof, at, &landing)
     }
 
@@ -163,7 +163,7 @@ impl Gather<'_> {
     fn contained(&mut self, parts: &Parts<'_>, at_tip: bool) -> Result<Option<Oid>> {
         let mut at = at_tip.then_some(self.question.onto);
         let (mut tried, mut run) = (0, 0);
-        for touch in self.line_after_starts(parts.fork, parts.upstream) {
+        for touch in self.line_after_starts(parts.fork, parts.upstream)? {
             tried += 1;
             if self.nets_hold(parts.fork, touch.oid, touch.tree, false)? {
                 at = Some(touch.oid);
@@ -183,10 +183,12 @@ impl Gather<'_> {
 
     /// The touches on the trunk's first-parent line that have every start of the fork's nets: at an older
     /// commit, what the fork removes may be missing because it was not there yet.
-    fn line_after_starts<'u>(&self, fork: &Fork, upstream: &'u Upstream) -> Vec<&'u Touch> {
+    fn line_after_starts<'u>(&self, fork: &Fork, upstream: &'u Upstream) -> Result<Vec<&'u Touch>> {
         let known = |start: &Oid| if *start == self.question.base { self.question.start() } else { *start };
-        let entries = fork.starts.iter().map(|start| upstream.entry(known(start)));
-        upstream.newest(entries).map(|entry| upstream.line_since(entry).collect()).unwrap_or_default()
+        let entries: Result<Vec<Oid>> =
+            fork.starts.iter().map(|start| upstream.entry(known(start))).collect();
+        let newest = upstream.newest(entries?);
+        Ok(newest.map(|entry| upstream.line_since(entry).collect()).unwrap_or_default())
     }
 
     /// The merge test of a part of the fork along the trunk, tip first. A part that the base has already,
@@ -206,9 +208,9 @@ impl Gather<'_> {
             return Ok(Some(onto));
         }
         let line = if late {
-            self.line_after_starts(fork, upstream)
+            self.line_after_starts(fork, upstream)?
         } else {
-            upstream.line_since(upstream.entry(base)).collect()
+            upstream.line_since(upstream.entry(base)?).collect()
         };
         for touch in line {
             if self.tester.holds(delta, touch.tree)?.is_ok() {

@@ -17,6 +17,7 @@ use crate::domain::Verdict;
 use crate::plumbing::oracle::git;
 use crate::verbs::proof::base_of;
 use needless::NEEDLESS;
+use std::rc::Rc;
 use story::Story;
 use story::Truth;
 use story::doc;
@@ -211,10 +212,14 @@ fn a_plain_revision_has_a_base() {
         },
         "sha1",
     );
-    let base = |rev: &str, onto: &str| base_of(&world.objects, world.oid(rev), world.oid(onto)).unwrap();
-    assert_eq!(base("S", "T"), Ok(world.oid("B")));
-    assert_eq!(base("B", "T"), Ok(world.oid("R")));
-    assert_eq!(base("R", "T"), Err(Unknown::Root));
-    assert_eq!(base("X", "T"), Err(Unknown::Unrelated));
-    assert_eq!(base("M1", "M2"), Err(Unknown::ManyBases));
+    for graph in [vec![Rc::default()], world.graphs()].concat() {
+        let base =
+            |rev: &str, onto: &str| base_of(&world.objects, &graph, world.oid(rev), world.oid(onto)).unwrap();
+        assert_eq!(base("S", "T"), Ok(world.oid("B")));
+        assert_eq!(base("B", "T"), Ok(world.oid("R")));
+        assert_eq!(base("M1", "T"), Ok(world.oid("T")));
+        assert_eq!(base("R", "T"), Err(Unknown::Root));
+        assert_eq!(base("X", "T"), Err(Unknown::Unrelated));
+        assert_eq!(base("M1", "M2"), Err(Unknown::ManyBases));
+    }
 }

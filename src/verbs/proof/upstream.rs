@@ -3,17 +3,24 @@
 use crate::domain::Oid;
 use crate::domain::RawDigest;
 use crate::domain::Result;
+use crate::plumbing::History;
 use crate::plumbing::Objects;
+use crate::plumbing::Parent;
+use crate::plumbing::Paths;
 use crate::plumbing::Watch;
 use crate::verbs::proof::fork::Fork;
+use bstr::BStr;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// A commit that differs from its first parent at one of the paths.
 #[derive(Debug)]
 pub struct Touch {
     pub oid: Oid,
     pub tree: Oid,
+    /// Its place in the history.
+    at: usize,
     pub merge: bool,
     /// On the trunk's first-parent line.
     pub on_line: bool,
@@ -26,67 +33,62 @@ pub struct Touch {
 pub struct Upstream {
     pub touches: Vec<Touch>,
     tip: Oid,
-    /// Every commit with its parents.
-    history: Vec<(Oid, Vec<Oid>)>,
-    order: HashMap<Oid, usize>,
+    history: Rc<History>,
 }
 
 impl Upstream {
-    /// Reads `history`: the commits after the base up to `tip`, parents first.
-    pub fn read(objects: &Objects, history: &[Oid], tip: Oid, watch: &mut Watch) -> Result<Upstream> {
+    /// Reads what `history`, the commits after the base up to `tip`, changed at `paths`.
+    pub fn read<'p>(
+        objects: &Objects,
+        history: Rc<History>,
+        tip: Oid,
+        paths: impl IntoIterator<Item = &'p BStr>,
+    ) -> Result<Upstream> {
+        let paths: Vec<&BStr> = paths.into_iter().collect();
+        let wanted = Paths::new(paths.iter().copied());
+        let mut watch = Watch::new(paths);
         let mut looks: HashMap<Oid, u32> = HashMap::new();
-        let (mut touches, mut parents) = (Vec::new(), Vec::with_capacity(history.len()));
-        for oid in history {
-            let commit = objects.commit(*oid)?;
-            let now = watch.look(objects, commit.tree)?;
-            looks.insert(*oid, now);
-            let before = match commit.parents.first() {
+        let mut touches = Vec::new();
+        for at in 0..history.len() {
+            if !history.may_change(at, &wanted) {
+                continue;
+            }
+            let oid = history.oid(at)?;
+            let tree = match history.tree(at) {
+                Some(tree) => tree,
+                None => objects.tree_of(oid)?,
+            };
+            let now = watch.look(objects, tree)?;
+            looks.insert(oid, now);
+            let parents = history.parents(at)?;
+            let before = match parents.first() {
                 None => watch.look(objects, objects.empty_tree())?,
-                Some(parent) => match looks.get(parent) {
-                    Some(look) => *look,
-                    None => {
-                        let look = watch.look(objects, objects.tree_of(*parent)?)?;
-                        looks.insert(*parent, look);
-                        look
+                Some(parent) => {
+                    let (parent, known) = match parent {
+                        Parent::At(at) => (history.oid(*at)?, history.tree(*at)),
+                        Parent::Outside(oid) => (*oid, None),
+                    };
+                    match (looks.get(&parent), known) {
+                        (Some(look), _) => *look,
+                        (None, Some(tree)) => watch.look(objects, tree)?,
+                        (None, None) => watch.look(objects, objects.tree_of(parent)?)?,
                     }
-                },
+                }
             };
             if now != before {
-                let raw = RawDigest::of(&objects.changes_of(*oid)?);
-                let merge = commit.parents.len() > 1;
-                touches.push(Touch { oid: *oid, tree: commit.tree, merge, on_line: false, raw });
+                let raw = RawDigest::of(&objects.changes_of(oid)?);
+                touches.push(Touch { oid, tree, at, merge: parents.len() > 1, on_line: false, raw });
             }
-            parents.push((*oid, commit.parents));
         }
-        let order = history.iter().enumerate().map(|(at, oid)| (*oid, at)).collect();
-        let mut upstream = Upstream { touches: Vec::new(), tip, history: parents, order };
-        let line: HashSet<Oid> = upstream.first_parents().into_iter().collect();
-        for touch in &mut touches {
-            touch.on_line = line.contains(&touch.oid);
-        }
-        upstream.touches = touches;
-        Ok(upstream)
-    }
-
-    /// The first-parent line as far as it was read, newest first, and the commit that it comes from.
-    fn first_parents(&self) -> Vec<Oid> {
-        let mut line = vec![self.tip];
-        let parent = |oid: &Oid| self.history[*self.order.get(oid)?].1.first().copied();
-        while let Some(next) = line.last().and_then(parent) {
-            line.push(next);
-        }
-        line
+        let mut on_line = vec![false; history.len()];
+        history.line().for_each(|at| on_line[at] = true);
+        touches.iter_mut().for_each(|t| t.on_line = on_line[t.at]);
+        Ok(Upstream { touches, tip, history })
     }
 
     /// The oldest commit on the first-parent line that contains `oid`: where it came in.
-    pub fn entry(&self, oid: Oid) -> Oid {
-        let mut holding = HashSet::from([oid]);
-        for (commit, parents) in &self.history {
-            if parents.iter().any(|p| holding.contains(p)) {
-                holding.insert(*commit);
-            }
-        }
-        self.first_parents().into_iter().take_while(|c| holding.contains(c)).last().unwrap_or(self.tip)
+    pub fn entry(&self, oid: Oid) -> Result<Oid> {
+        Ok(self.history.entry(oid)?.unwrap_or(self.tip))
     }
 
     /// The touches on the first-parent line, newest first.
@@ -96,13 +98,13 @@ impl Upstream {
 
     /// The same, as far back as `entry`.
     pub fn line_since(&self, entry: Oid) -> impl Iterator<Item = &Touch> {
-        let oldest = self.order.get(&entry).copied().unwrap_or_default();
-        self.line().take_while(move |t| self.order.get(&t.oid).is_some_and(|at| *at >= oldest))
+        let oldest = self.history.position(entry).unwrap_or_default();
+        self.line().take_while(move |t| t.at >= oldest)
     }
 
     /// The newest of `oids`; what is not on the trunk counts as oldest.
     pub fn newest(&self, oids: impl IntoIterator<Item = Oid>) -> Option<Oid> {
-        oids.into_iter().max_by_key(|oid| self.order.get(oid).map_or(0, |at| at + 1))
+        oids.into_iter().max_by_key(|oid| self.history.position(*oid).map_or(0, |at| at + 1))
     }
 
     /// The newest commit that makes exactly the change `raw` and was not known when `oid` of the fork was made.

@@ -7,12 +7,17 @@ use crate::domain::Oid;
 use crate::domain::Presence;
 use crate::domain::RawDigest;
 use crate::domain::Verdict;
+use crate::plumbing::CommitGraph;
+use crate::plumbing::GraphEntry;
 use crate::plumbing::Objects;
 use crate::verbs::proof::Answer;
 use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::proof::prove;
+use crate::verbs::proof::prove_by;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 pub struct World {
     pub objects: Objects,
@@ -55,8 +60,32 @@ impl World {
         Question { base, committed: None, tip, onto, shallow: self.story.shallow, receipts }
     }
 
+    /// Graphs of all its commits, and of half of them.
+    pub fn graphs(&self) -> Vec<Rc<CommitGraph>> {
+        let oids: BTreeSet<Oid> = self.oids.values().copied().collect();
+        let read = |oid: Oid| Some((oid, GraphEntry::read(&self.objects, oid).ok()?));
+        let all: Vec<(Oid, GraphEntry)> = oids.into_iter().filter_map(read).collect();
+        let half = all.clone().into_iter().step_by(2).collect();
+        let graph = |entries: Vec<(Oid, GraphEntry)>| {
+            let file = CommitGraph::file(&entries, &self.objects);
+            let graph = CommitGraph::parse(file, &self.objects).unwrap();
+            let mut kept = graph.entries().unwrap();
+            kept.sort_by_key(|(oid, _)| *oid);
+            assert_eq!(kept, entries);
+            Rc::new(graph)
+        };
+        vec![graph(all), graph(half)]
+    }
+
+    /// The answer, which is the same with a graph and without.
     pub fn ask(&self) -> Answer {
-        prove(&self.objects, &self.question()).unwrap()
+        let question = self.question();
+        let answer = prove(&self.objects, &question).unwrap();
+        for graph in self.graphs() {
+            let with = prove_by(&self.objects, &graph, &question).unwrap();
+            assert_eq!((&with.verdict, &with.explain), (&answer.verdict, &answer.explain));
+        }
+        answer
     }
 
     /// The names of `oid`: two names may be the same commit.

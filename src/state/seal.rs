@@ -1,0 +1,57 @@
+//! Which file of commits in the cache is ours. The file itself anybody could have written; it is believed only
+//! if it has the digest that this text states, in a blob that a ref of ours names.
+
+use crate::domain::Oid;
+use bstr::ByteSlice;
+use sha2::Digest;
+
+/// The digest of the file, and the commits up to which it was complete, newest first. As text: a line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seal {
+    pub digest: String,
+    pub tips: Vec<Oid>,
+}
+
+impl Seal {
+    pub fn of(file: &[u8], tips: Vec<Oid>) -> Seal {
+        Seal { digest: digest(file), tips }
+    }
+
+    pub fn fits(&self, file: &[u8]) -> bool {
+        self.digest == digest(file)
+    }
+
+    pub fn text(&self) -> String {
+        let tips: String = self.tips.iter().map(|tip| format!("{tip}\n")).collect();
+        format!("{}\n{tips}", self.digest)
+    }
+
+    pub fn parse(text: &[u8]) -> Option<Seal> {
+        let mut lines = text.lines().map(|line| line.to_str().ok());
+        let digest = lines.next()??.to_owned();
+        let tips = lines.map(|line| line?.parse().ok()).collect::<Option<Vec<Oid>>>()?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+        is_digest.then_some(Seal { digest, tips })
+    }
+}
+
+fn digest(file: &[u8]) -> String {
+    sha2::Sha256::digest(file).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let tips = vec![Oid::from_bytes(&[7; 20]).unwrap(), Oid::from_bytes(&[8; 20]).unwrap()];
+        let seal = Seal::of(b"file", tips);
+        assert_eq!(Seal::parse(seal.text().as_bytes()), Some(seal.clone()));
+        assert!(seal.fits(b"file") && !seal.fits(b"File"));
+        let text = seal.text();
+        for bad in ["", "\n", "../../etc/passwd\n", &text[1..], &format!("{text}\nmore"), &text[..70]] {
+            assert_eq!(Seal::parse(bad.as_bytes()), None, "{bad:?}");
+        }
+    }
+}
