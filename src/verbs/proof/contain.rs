@@ -14,6 +14,7 @@ use crate::plumbing::hunks;
 use crate::plumbing::is_binary;
 use crate::plumbing::similarity;
 use bstr::BString;
+use bstr::ByteSlice;
 use std::collections::HashMap;
 
 /// Letters and digits that a block needs before finding it in another file means that it moved there:
@@ -142,17 +143,41 @@ impl<'a> Tester<'a> {
                 return Ok(Some(why));
             }
         }
-        for (renames, how) in [(Renames::Ignore, "renames off"), (Renames::Follow, "renames on")] {
-            match self.merger.trees(delta.base, at, delta.tip, renames)? {
-                Merged::Clean(tree) if tree == at => {}
-                Merged::Clean(_) => return Ok(Some(format!("merging it changes the tree, {how}"))),
-                Merged::Conflict(paths) => {
-                    let path = paths.first().map(ToString::to_string).unwrap_or_default();
-                    return Ok(Some(format!("merging it conflicts at {path}, {how}")));
+        let there = self.there(delta, at)?;
+        if let Some(why) = self.fails_alone(delta, &there)? {
+            return Ok(Some(why));
+        }
+        if !delta.changes.iter().zip(&there).all(|(change, there)| is_settled(change, *there)) {
+            for (renames, how) in [(Renames::Ignore, "renames off"), (Renames::Follow, "renames on")] {
+                let merged = self.merger.trees(delta.base, at, delta.tip, renames)?;
+                if let Some(why) = changes_more(merged, at, how, |path| path) {
+                    return Ok(Some(why));
                 }
             }
         }
         self.lives_on(delta, at)
+    }
+
+    /// What stands at the paths of `delta`.
+    fn there(&self, delta: &Delta, at: Oid) -> Result<Vec<Option<Entry>>> {
+        delta.changes.iter().map(|change| self.objects.entry_at(at, change.path.as_ref())).collect()
+    }
+
+    /// Why merging the paths of `delta` alone, without the rest of the trees, changes something. It costs the
+    /// same however much else has changed.
+    fn fails_alone(&mut self, delta: &Delta, there: &[Option<Entry>]) -> Result<Option<String>> {
+        let tree = |entry: &dyn Fn(usize) -> Option<Entry>| {
+            let named = (0..there.len()).map(|n| (BString::from(format!("{n:08}")), entry(n)));
+            self.objects.edit_tree(self.objects.empty_tree(), named.filter(|(_, entry)| entry.is_some()))
+        };
+        let (base, at) = (tree(&|n| delta.changes[n].old)?, tree(&|n| there[n])?);
+        let tip = tree(&|n| delta.changes[n].new)?;
+        let merged = self.merger.trees(base, at, tip, Renames::Ignore)?;
+        let named = |name: BString| {
+            let n = name.to_str().ok().and_then(|name| name.parse::<usize>().ok());
+            n.and_then(|n| delta.changes.get(n)).map_or(name, |change| change.path.clone())
+        };
+        Ok(changes_more(merged, at, "renames off", named))
     }
 
     /// What a clean merge must find at the path. It is cheaper than merging, and it does not rest on the
@@ -272,6 +297,30 @@ impl<'a> Tester<'a> {
         let taken =
             |b: &&Block| b.path != change.path && count(b, &now) > count(b, &base).max(count(b, &tip));
         Ok(blocks.iter().find(taken).map(|b| b.path.clone()))
+    }
+}
+
+/// Whether no rename elsewhere can make the merge come out differently here: the very entry of the tip is
+/// there, or all three sides have a file at the path.
+fn is_settled(change: &Change, there: Option<Entry>) -> bool {
+    let all_files = [change.old, change.new, there].iter().all(|entry| entry.is_some_and(|e| is_file(e.0)));
+    change.new.is_some() && (change.new == there || all_files)
+}
+
+/// Why a merge is not `at`; `named` makes the path of one of its names.
+fn changes_more(
+    merged: Merged,
+    at: Oid,
+    how: &str,
+    named: impl FnOnce(BString) -> BString,
+) -> Option<String> {
+    match merged {
+        Merged::Clean(tree) if tree == at => None,
+        Merged::Clean(_) => Some(format!("merging it changes the tree, {how}")),
+        Merged::Conflict(paths) => {
+            let path = paths.into_iter().next().map(named).unwrap_or_default();
+            Some(format!("merging it conflicts at {path}, {how}"))
+        }
     }
 }
 
