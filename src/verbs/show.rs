@@ -4,7 +4,6 @@ use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::plumbing::Kind;
-use crate::state::Ledger;
 use crate::state::Worker;
 use crate::verbs::session::Session;
 use crate::verbs::status;
@@ -69,8 +68,7 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     let worker = &view.any_worker(&session.repo, name)?;
     match part {
         Part::Card => {
-            let ledger = Ledger::load(&session.repo, &view)?;
-            let row = status::row(session, &view, &ledger, &session.repo.worktrees()?, worker)?;
+            let row = status::row(session, &status::Seen::of(session, &view)?, worker)?;
             let closed = view.workers.iter().all(|w| w.id != worker.id);
             card(session, worker, if closed { row.archived() } else { row }).map(|c| Shown::Card(Box::new(c)))
         }

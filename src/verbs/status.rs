@@ -8,15 +8,21 @@ use crate::domain::Outcome;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::plumbing::CommitGraph;
+use crate::plumbing::History;
 use crate::plumbing::Worktree;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
+use crate::state::locked_for;
 use crate::verbs::custody;
+use crate::verbs::graph;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// All workers, by birth.
 #[derive(Debug, Serialize)]
@@ -73,11 +79,9 @@ pub fn run(session: &Session<'_>, archived: bool) -> Result<Status> {
         let closed = view.archived(&session.repo)?;
         (view.workers, view.unreadable) = (closed, Vec::new());
     }
-    let worktrees = if view.workers.is_empty() { Vec::new() } else { session.repo.worktrees()? };
-    let ledger = Ledger::load(&session.repo, &view)?;
-    let rows = view.workers.iter().map(|w| {
-        row(session, &view, &ledger, &worktrees, w).map(|r| if archived { r.archived() } else { r })
-    });
+    let seen = Seen::of(session, &view)?;
+    let rows =
+        view.workers.iter().map(|w| row(session, &seen, w).map(|r| if archived { r.archived() } else { r }));
     Ok(Status {
         workers: rows.collect::<Result<Vec<Row>>>()?,
         unreadable: view
@@ -88,21 +92,35 @@ pub fn run(session: &Session<'_>, archived: bool) -> Result<Status> {
     })
 }
 
+/// What is looked at once for all rows.
+pub struct Seen<'v> {
+    view: &'v View,
+    ledger: Ledger,
+    worktrees: BTreeMap<WorkerId, PathBuf>,
+    past: Rc<CommitGraph>,
+}
+
+impl<'v> Seen<'v> {
+    pub fn of(session: &Session<'_>, view: &'v View) -> Result<Seen<'v>> {
+        let none = view.workers.is_empty();
+        let standing = if none { Vec::new() } else { session.repo.worktrees()? };
+        let owner = |w: &Worktree| w.locked.as_deref().and_then(locked_for);
+        let worktrees = standing.into_iter().filter_map(|w| Some((owner(&w)?, w.path))).collect();
+        let past = if none { Rc::default() } else { graph::load(session, view) };
+        Ok(Seen { view, ledger: Ledger::load(&session.repo, view)?, worktrees, past })
+    }
+}
+
 /// One worker's row.
-pub fn row(
-    session: &Session<'_>,
-    view: &View,
-    ledger: &Ledger,
-    worktrees: &[Worktree],
-    worker: &Worker,
-) -> Result<Row> {
+pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Row> {
+    let Seen { view, ledger, worktrees, past } = seen;
     let objects = &session.repo.objects;
     let record = &worker.record;
     let picture = Picture::of(session, worker)?;
     let head = picture.head;
-    let on_base = objects.is_ancestor(record.base, head)?;
+    let work = History::read(objects, past, record.base, head)?;
     let behind = match view.branches.get(&record.onto) {
-        Some(target) => objects.between(record.base, *target)?.len(),
+        Some(target) => History::read(objects, past, record.base, *target)?.len(),
         None => 0,
     };
     let liveness = custody::liveness(session, worker);
@@ -124,13 +142,13 @@ pub fn row(
         onto: record.onto.clone(),
         behind,
         head,
-        commits: if on_base { objects.between(record.base, head)?.len() } else { 0 },
+        commits: if work.comes_from_base() { work.len() } else { 0 },
         files,
         snapshot: worker.wip,
         created: record.created,
         ended: record.ended,
         age: session.clock.now_secs() - record.created,
-        worktree: custody::worktree(worktrees, worker.id).map(|w| w.path.clone()),
+        worktree: worktrees.get(&worker.id).cloned(),
         deltas: record.deltas,
         archived: false,
         landed,

@@ -10,7 +10,6 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::host::Signal;
 use crate::state::LIST_LOCAL;
-use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::custody;
@@ -110,11 +109,10 @@ fn timed_out(view: &View, ids: &[crate::domain::WorkerId]) -> crate::domain::Fai
 
 fn rows(session: &Session<'_>, ids: &[crate::domain::WorkerId]) -> Result<Waited> {
     let view = session.view()?;
-    let ledger = Ledger::load(&session.repo, &view)?;
-    let worktrees = session.repo.worktrees()?;
+    let seen = status::Seen::of(session, &view)?;
     let mut workers = Vec::new();
     for id in ids {
-        workers.push(status::row(session, &view, &ledger, &worktrees, view.worker(&id.to_string())?)?);
+        workers.push(status::row(session, &seen, view.worker(&id.to_string())?)?);
     }
     Ok(Waited { workers })
 }
