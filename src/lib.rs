@@ -29,3 +29,10 @@ pub use surfaces::main;
 pub fn bench_merge(objects: &std::path::Path, trees: [&str; 3], times: usize) -> Option<(String, Vec<f64>)> {
     plumbing::bench_merge(objects, trees, times).ok()
 }
+
+/// For `benches/` only: which two of `works`, each a base and a tip, are at work on the same files. Gives how
+/// many pairs are, how many of them conflict, and the milliseconds that it took.
+#[cfg(feature = "bench")]
+pub fn bench_overlaps(objects: &std::path::Path, works: &[(String, String)]) -> Option<(usize, usize, f64)> {
+    verbs::bench_overlaps(objects, works).ok()
+}

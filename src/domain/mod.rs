@@ -13,6 +13,8 @@ mod mask;
 mod message;
 mod name;
 mod order;
+#[cfg(any(test, feature = "bench"))]
+mod overlap;
 mod path;
 mod reap;
 mod refusals;
@@ -51,6 +53,8 @@ pub use name::OpId;
 pub use name::RefName;
 pub use name::WorkerId;
 pub use order::order;
+#[cfg(any(test, feature = "bench"))]
+pub use overlap::shared;
 pub use path::MAX_PATH;
 pub use path::c_quoted;
 pub use path::check_path;

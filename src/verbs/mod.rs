@@ -23,6 +23,8 @@ pub mod landed;
 mod landing;
 pub mod log;
 mod outside;
+#[cfg(any(test, feature = "bench"))]
+mod overlap;
 mod proof;
 pub mod reap;
 mod reclaim;
@@ -48,6 +50,9 @@ pub fn write_files(
     crate::host::make_dir(dir)?;
     files.iter().try_for_each(|(path, bytes)| crate::host::replace(path, bytes))
 }
+
+#[cfg(feature = "bench")]
+pub use overlap::bench_overlaps;
 
 /// A path in JSON, which has no other bytes than text.
 fn path_as_text<S: serde::Serializer>(path: &std::path::Path, to: S) -> Result<S::Ok, S::Error> {
