@@ -12,6 +12,8 @@
     reason = "a program for developers"
 )]
 
+mod long;
+
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,7 +23,7 @@ use std::time::Instant;
 fn main() {
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 10] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
@@ -29,6 +31,9 @@ fn main() {
         ("at-once", at_once),
         ("landing-at-once", landing_at_once),
         ("fold", fold),
+        ("landed", long::landed),
+        ("status", long::status),
+        ("overlap", long::overlap),
     ];
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     for (name, part) in parts {
@@ -44,12 +49,18 @@ struct Place {
 
 impl Place {
     fn new(files: usize) -> Place {
+        let place = Place::bare(files);
+        place.git(&["read-tree", "-m", "-u", "main"]);
+        place
+    }
+
+    /// Without files in its working tree.
+    fn bare(files: usize) -> Place {
         let place = Place { root: tempfile::tempdir().unwrap() };
         place.git(&["init", "--quiet", "--template=", "--initial-branch=main", "."]);
         place.git(&["config", "user.name", "Ada"]);
         place.git(&["config", "user.email", "ada@example.invalid"]);
         import(&place.repo(), &stream(files));
-        place.git(&["read-tree", "-m", "-u", "main"]);
         place
     }
 
@@ -339,15 +350,28 @@ fn ulid(n: usize) -> String {
 
 /// Refs of workers that have ended, for `git fast-import`.
 fn workers(place: &Place, count: usize, snapshots: bool) -> String {
+    let base = place.git(&["rev-parse", "main"]);
+    let workers = workers_from(place, 0..count).into_iter().zip(0..).map(|(text, n)| {
+        let id = ulid(n);
+        let name = format!("refs/skein-local/wip/{id}");
+        let snapshot = ours(&name, &format!("snapshot of {id}"), &base, "left.txt", &id);
+        let kept = format!("reset refs/skein-local/head/{id}\nfrom {base}\n\n");
+        text + if snapshots { &snapshot } else { "" } + &kept
+    });
+    workers.collect()
+}
+
+/// A commit as the program makes it.
+fn ours(name: &str, message: &str, from: &str, path: &str, body: &str) -> String {
+    let who = "git-skein <skein@git-skein.invalid> 1767225600 +0000";
+    let head = format!("commit {name}\ncommitter {who}\ndata {}\n{message}\nfrom {from}\n", message.len());
+    format!("{head}M 100644 inline {path}\ndata {}\n{body}\n", body.len())
+}
+
+/// The records of workers that have ended, on the trunk's tip.
+fn workers_from(place: &Place, which: std::ops::Range<usize>) -> Vec<String> {
     let (base, clone) = (place.git(&["rev-parse", "main"]), place.git(&["config", "skein.clone"]));
-    let mut text = String::new();
-    let commit = |name: &str, message: &str, from: &str, path: &str, body: &str| {
-        let who = "git-skein <skein@git-skein.invalid> 1767225600 +0000";
-        let head =
-            format!("commit {name}\ncommitter {who}\ndata {}\n{message}\nfrom {from}\n", message.len());
-        format!("{head}M 100644 inline {path}\ndata {}\n{body}\n", body.len())
-    };
-    for n in 0..count {
+    let worker = |n: usize| {
         let id = ulid(n);
         let record = serde_json::json!({
             "v": 1, "worker": id, "clone": clone, "handle": format!("w{n}"), "task": "t", "outcome": "ready",
@@ -356,13 +380,7 @@ fn workers(place: &Place, count: usize, snapshots: bool) -> String {
             "created": 1_767_225_600, "ended": 1_767_225_600, "exit": 0, "tip": base, "snapshot": null,
             "flags": [], "outside": [], "deltas": 0,
         });
-        text +=
-            &commit(&format!("refs/skein/worker/{id}"), "ready", &base, "record.json", &record.to_string());
-        if snapshots {
-            let name = format!("refs/skein-local/wip/{id}");
-            text += &commit(&name, &format!("snapshot of {id}"), &base, "left.txt", &id);
-        }
-        text += &format!("reset refs/skein-local/head/{id}\nfrom {base}\n\n");
-    }
-    text
+        ours(&format!("refs/skein/worker/{id}"), "ready", &base, "record.json", &record.to_string())
+    };
+    which.map(worker).collect()
 }
