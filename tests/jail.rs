@@ -270,6 +270,9 @@ fn without_a_jail_it_is_said_or_refused() {
     with(&["--jail", "auto", "--require-jail"]).refused("no-jail", 1);
     with(&["--require-jail"]).refused("no-jail", 1);
     assert_eq!(world.skein(&["status", "--json"]).ok().json()["result"]["workers"], serde_json::json!([]));
+    world.git(["config", "--global", "skein.jail", "bwrap"]);
+    let found = world.skein(&["doctor"]).code(1).out;
+    assert!(found.contains("jail: skein.jail is bwrap, and no jail can be made: "), "{found}");
     let ran = with(&["--jail", "auto"]);
     assert!(ran.out.contains("jail      none (it can write outside its worktree)"), "{ran:?}");
 }

@@ -130,6 +130,8 @@ pub struct Facts {
     pub identity: bool,
     /// Whether the folder of a relative `core.hooksPath` is part of the trunk's tree.
     pub hooks_tracked: bool,
+    /// Why no jail can be made here, if none can.
+    pub no_jail: Option<String>,
     pub modules: bool,
     pub alternates: Vec<String>,
     pub replaced: usize,
@@ -164,6 +166,7 @@ const CHECKS: &[Check] = &[
     ("core-bare", setup::bare),
     ("core-worktree", setup::worktree),
     ("hooks", setup::hooks),
+    ("jail", setup::jail),
     ("identity", setup::identity),
     ("signing", setup::signing),
     ("filters", setup::filters),

@@ -52,6 +52,20 @@ pub fn hooks(check: &'static str, facts: &Facts) -> Vec<Finding> {
     ]
 }
 
+pub fn jail(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    let wish = facts.config.get("skein.jail").unwrap_or("auto");
+    let Some(why) = facts.no_jail.as_deref().filter(|_| wish != "none") else {
+        let says =
+            if wish == "none" { "skein.jail is none: workers run as you" } else { "workers run in a jail" };
+        return vec![Finding::ok(check, says).show("git config --get skein.jail")];
+    };
+    let found = match wish {
+        "bwrap" => Finding::problem(check, format!("skein.jail is bwrap, and no jail can be made: {why}")),
+        _ => Finding::note(check, format!("workers run as you, no jail can be made: {why}")),
+    };
+    vec![found.show("bwrap --ro-bind / / --unshare-user true").next("install bubblewrap")]
+}
+
 pub fn identity(check: &'static str, facts: &Facts) -> Vec<Finding> {
     if facts.identity {
         return vec![Finding::ok(check, "git knows who you are").show("git var GIT_COMMITTER_IDENT")];

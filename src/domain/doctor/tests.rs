@@ -63,6 +63,10 @@ fn configuration_is_judged() {
     assert_eq!(level(&[("core.hookspath", ".githooks")], tracked, "hooks"), Level::Ok);
     let gone = |f: &mut Facts| f.core_worktree_there = false;
     assert_eq!(level(&[("core.worktree", "/gone")], gone, "core-worktree"), Level::Problem);
+    let free = |f: &mut Facts| f.no_jail = Some("bwrap is not there".into());
+    assert_eq!(level(&[], free, "jail"), Level::Note);
+    assert_eq!(level(&[("skein.jail", "bwrap")], free, "jail"), Level::Problem);
+    assert_eq!(level(&[("skein.jail", "none")], free, "jail"), Level::Ok);
     let hidden = [("log.initialdecorationset", "all"), ("log.excludedecoration", "refs/ours*")];
     assert_eq!(level(&hidden, |_| {}, "log"), Level::Ok);
     assert_eq!(level(&[], |f| f.ours.any = true, "log"), Level::Ok);

@@ -70,6 +70,9 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
             facts.hooks_tracked = has(hooks);
         }
     }
+    if session.config.get("skein.jail") != Some("none") {
+        facts.no_jail = crate::host::cannot(session.env);
+    }
     facts.trunk = trunk.map(|t| t.short().to_owned());
     faults.iter().for_each(|fault| session.tell(format!("fault: {fault}")));
     (facts.refused, facts.faults) = (refused, faults);
