@@ -7,6 +7,7 @@ use crate::faults::sweep;
 use crate::faults::sweep::Plan;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::mentions;
 use crate::support::acts::runs;
 use crate::support::acts::until;
 use crate::support::ran;
@@ -37,7 +38,20 @@ fn supervisor() {
     let world = scenes::still();
     world.skein(&["init"]).ok();
     // Mostly the agent sleeps, so more of them than there are processors.
-    sweep::table("supervisor", PLANS, 6, |plan, k| case(&world, plan, k));
+    sweep::table("supervisor", PLANS, 6, |plan, k| case(&world, plan, k, "none"));
+}
+
+/// What a jailed worker has committed is not yet in the repository when its supervisor dies.
+#[test]
+fn supervisor_of_a_jailed_worker() {
+    if !crate::jail::possible() {
+        return;
+    }
+    let world = scenes::still();
+    world.skein(&["init"]).ok();
+    let plans = PLANS.iter().map(|plan| Plan { stride: plan.stride * 2, ..*plan });
+    let plans: Vec<Plan> = plans.collect();
+    sweep::table("supervisor of a jail", &plans, 6, |plan, k| case(&world, plan, k, "bwrap"));
 }
 
 /// The files in `run` may be gone after a power cut, and the worktree with a hasty hand: the refs still tell.
@@ -67,9 +81,9 @@ fn a_worker_known_only_by_its_refs_keeps_what_they_hold() {
     world.check();
 }
 
-fn case(prepared: &World, plan: Plan, k: u64) -> bool {
+fn case(prepared: &World, plan: Plan, k: u64, jail: &str) -> bool {
     let world = prepared.copy();
-    let (dispatched, mark) = dispatch(&world, plan, k);
+    let (dispatched, mark) = dispatch(&world, plan, k, jail);
     let Some(mark) = mark else {
         assert_eq!(dispatched.code, 0, "{dispatched:?}");
         assert_eq!(world.field("fix", "outcome"), "ready");
@@ -86,6 +100,9 @@ fn case(prepared: &World, plan: Plan, k: u64) -> bool {
     }
     let agent = fs::read_to_string(world.root().join("agent")).unwrap_or_default();
     until("the agent to end", || agent.trim().is_empty() || !runs(agent.trim()));
+    // In a jail its number is another one, and it ends with the jail.
+    let private = world.path(".git/skein/private").display().to_string();
+    until("the jail to end", || jail == "none" || !mentions(&private));
     let left = Left::look(&world);
     let before = world.skein(&["status", "--json"]).ok().json();
     assert_ne!(before["result"]["workers"][0]["liveness"], "live", "{at}");
@@ -99,9 +116,10 @@ fn case(prepared: &World, plan: Plan, k: u64) -> bool {
     true
 }
 
-fn dispatch(world: &World, plan: Plan, k: u64) -> (Ran, Option<String>) {
+fn dispatch(world: &World, plan: Plan, k: u64, jail: &str) -> (Ran, Option<String>) {
     let mark = world.root().join("mark");
-    let mut command = world.command(&["dispatch", "--name", "fix", "fix it", "--", "sh", "-c", AGENT]);
+    let args = ["dispatch", "--jail", jail, "--name", "fix", "fix it", "--", "sh", "-c", AGENT];
+    let mut command = world.command(&args);
     let lasting = if plan.lasting { "+" } else { "" };
     command.env("SKEIN_SUPERVISOR_FAULT", format!("{}:{k}{lasting}:{}", plan.site, plan.action));
     command.env("SKEIN_FAULT_MARK", &mark).env("OUT", world.root());
@@ -127,9 +145,12 @@ impl Left {
         let tree = world.root().join("repo.skein/fix");
         let stands = tree.join(".git").exists();
         let head = || world.git(["-C", tree.to_str().unwrap(), "rev-parse", "HEAD"]);
+        let private = fs::read_dir(world.path(".git/skein/private")).into_iter().flatten().flatten();
+        let private = private.filter_map(|e| fs::read_to_string(e.path().join("worktrees/fix/HEAD")).ok());
+        let private = private.map(|head| head.trim().to_owned()).next();
         let read = |name: &str| Some((name.to_owned(), fs::read_to_string(tree.join(name)).ok()?));
         let files = ["a.txt", "more.txt", "last.txt"].into_iter().filter_map(read).collect();
-        Left { refs: refs.map(|(_, oid)| oid).collect(), head: stands.then(head), files }
+        Left { refs: refs.map(|(_, oid)| oid).collect(), head: private.or_else(|| stands.then(head)), files }
     }
 }
 
