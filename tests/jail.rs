@@ -112,6 +112,35 @@ fn a_jailed_worker_writes_nothing_outside_its_worktree() {
 }
 
 #[test]
+fn a_jailed_agents_home_is_its_own() {
+    if !possible() {
+        return;
+    }
+    let world = World::new();
+    let home = world.root().join("home");
+    for (file, text) in
+        [(".settings", "mine"), ("tools/t", "tool"), (".pi/agent/hook", "mine"), (".netrc", "key")]
+    {
+        std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        std::fs::write(home.join(file), text).unwrap();
+    }
+    let agent = home.join("tools/pi");
+    let script = "#!/bin/sh
+        set -e; cat ~/.settings ~/tools/t ~/.pi/agent/hook > seen; ! cat ~/.netrc >> seen
+        for f in .settings .pi/agent/hook .local/share/new/x .cache/y; do
+            mkdir -p $(dirname ~/$f); echo evil > ~/$f.new; mv ~/$f.new ~/$f; done
+        ! echo evil > ~/tools/t";
+    std::fs::write(&agent, script).unwrap();
+    std::process::Command::new("chmod").arg("+x").arg(&agent).status().unwrap();
+    let agent = agent.to_str().unwrap();
+    world.skein(&["dispatch", "--wait", "--jail", "bwrap", "--name", "w", "w", "--", agent]).ok();
+    assert_eq!(std::fs::read_to_string(world.worktree("w").join("seen")).unwrap(), "minetoolmine");
+    assert_eq!(std::fs::read_to_string(home.join(".settings")).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(home.join(".pi/agent/hook")).unwrap(), "mine");
+    assert!(!home.join(".local").exists() && !home.join(".cache").exists());
+}
+
+#[test]
 fn the_repository_is_the_persons_meanwhile() {
     if !possible() {
         return;

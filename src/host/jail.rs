@@ -8,19 +8,36 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-/// What a command sees of the machine. Each list is carried out after the one before it.
-#[derive(Debug, Clone, Default)]
-pub struct View {
-    /// Folders that are there, but empty, and forgotten at the end.
-    pub empty: Vec<PathBuf>,
-    /// What stands in an empty folder and can be read all the same.
-    pub shown: Vec<PathBuf>,
-    /// Folders and files that are not to be seen.
-    pub hidden: Vec<PathBuf>,
-    /// A folder that it writes, and where it sees it.
-    pub own: Vec<(PathBuf, PathBuf)>,
+/// One thing that a command sees otherwise than it is.
+#[derive(Debug, Clone)]
+pub enum Mount {
+    /// A folder that is there, but empty, and forgotten at the end.
+    Empty(PathBuf),
+    /// A folder or file that is not to be seen; who writes there is told that it cannot.
+    Hidden(PathBuf),
     /// Something that it can only read, and where it sees it.
-    pub fixed: Vec<(PathBuf, PathBuf)>,
+    Read(PathBuf, PathBuf),
+    /// A folder that it writes, and where it sees it.
+    Write(PathBuf, PathBuf),
+}
+
+impl Mount {
+    /// What can be read where it is.
+    pub fn shown(path: impl Into<PathBuf>) -> Mount {
+        let path = path.into();
+        Mount::Read(path.clone(), path)
+    }
+
+    fn put(&self, out: &mut Vec<OsString>) {
+        let mut put = |words: &[&OsStr]| out.extend(words.iter().map(|w| (*w).to_owned()));
+        match self {
+            Mount::Empty(folder) => put(&["--tmpfs".as_ref(), folder.as_ref()]),
+            Mount::Hidden(path) if path.is_dir() => put(&["--tmpfs".as_ref(), path.as_ref()]),
+            Mount::Hidden(path) => put(&["--ro-bind".as_ref(), "/dev/null".as_ref(), path.as_ref()]),
+            Mount::Read(from, at) => put(&["--ro-bind".as_ref(), from.as_ref(), at.as_ref()]),
+            Mount::Write(from, at) => put(&["--bind".as_ref(), from.as_ref(), at.as_ref()]),
+        }
+    }
 }
 
 /// Sockets that would lead out, and what says where they are.
@@ -36,33 +53,20 @@ const DROPPED: &[&str] = &[
     "WAYLAND_DISPLAY",
 ];
 
-/// `argv` in a jail, in folder `cwd`. Both it and the jail are asked to end at the same time; the jail does not
-/// listen, so that what is in it may take its time.
-pub fn jailed(view: &View, cwd: &Path, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// `argv` in a jail, in folder `cwd`; each mount stands on those before it. Both it and the jail are asked to end
+/// at the same time; the jail does not listen, so that what is in it may take its time.
+pub fn jailed(mounts: &[Mount], cwd: &Path, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut out: Vec<OsString> = ["env", "--ignore-signal=TERM,INT,HUP", "bwrap"].map(Into::into).into();
     out.extend(WALLS.iter().map(Into::into));
+    mounts.iter().for_each(|mount| mount.put(&mut out));
     let mut put = |words: &[&OsStr]| out.extend(words.iter().map(|w| (*w).to_owned()));
-    for folder in &view.empty {
-        put(&["--tmpfs".as_ref(), folder.as_ref()]);
-    }
-    for path in &view.shown {
-        put(&["--ro-bind".as_ref(), path.as_ref(), path.as_ref()]);
-    }
-    for path in &view.hidden {
-        match path.is_dir() {
-            true => put(&["--tmpfs".as_ref(), path.as_ref()]),
-            false => put(&["--ro-bind".as_ref(), "/dev/null".as_ref(), path.as_ref()]),
+    for mount in mounts {
+        // Last, when what stands in it is there.
+        if let Mount::Hidden(path) = mount
+            && path.is_dir()
+        {
+            put(&["--remount-ro".as_ref(), path.as_ref()]);
         }
-    }
-    for (from, to) in &view.own {
-        put(&["--bind".as_ref(), from.as_ref(), to.as_ref()]);
-    }
-    for (from, to) in &view.fixed {
-        put(&["--ro-bind".as_ref(), from.as_ref(), to.as_ref()]);
-    }
-    // Last, when what stands in them is there: who writes there is told so.
-    for path in view.hidden.iter().filter(|path| path.is_dir()) {
-        put(&["--remount-ro".as_ref(), path.as_ref()]);
     }
     for name in DROPPED {
         put(&["--unsetenv".as_ref(), name.as_ref()]);
@@ -94,7 +98,7 @@ const WALLS: &[&str] = &[
 
 /// Why a jail cannot be made here, if it cannot.
 pub fn cannot(env: &Env) -> Option<String> {
-    let argv = jailed(&View::default(), Path::new("/"), ["true".into()]);
+    let argv = jailed(&[], Path::new("/"), ["true".into()]);
     let mut command = match crate::host::process::command(&argv) {
         Ok(command) => command,
         Err(e) => return Some(e.to_string()),

@@ -41,7 +41,7 @@ pub use file::replace;
 pub use file::replace_by_way_of;
 pub use file::resolved;
 pub use holders::holders;
-pub use jail::View;
+pub use jail::Mount;
 pub use jail::cannot;
 pub use jail::jailed;
 pub use launch::become_supervisor;

@@ -1,5 +1,7 @@
 //! How far workers and gates are shut in: the level, what they see, and what comes out again.
 
+mod home;
+
 use crate::domain::Failure;
 use crate::domain::Jail;
 use crate::domain::Oid;
@@ -7,7 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Wish;
 use crate::domain::WorkerId;
-use crate::host::View;
+use crate::host::Mount;
 use crate::plumbing::Admin;
 use crate::plumbing::Private;
 use crate::plumbing::Quota;
@@ -18,30 +20,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Where the person keeps what opens other doors, below the home folder.
-const SECRETS: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".config/gh",
-    ".config/gcloud",
-    ".cargo/credentials.toml",
-    ".npmrc",
-    ".pypirc",
-    ".password-store",
-];
-
 /// Where sockets of other programs lie, and what others left behind.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/run/user", "/run/dbus", "/run/docker.sock", "/run/podman"];
-
-/// Of a file of an agent's state. What is larger is no setting.
-const STATE_FILE: u64 = 1 << 20;
 
 /// The level for a worker or a gate: as asked, else as `skein.jail` says.
 pub fn level(session: &Session<'_>, asked: Option<&str>, require: bool) -> Result<Jail> {
@@ -61,8 +41,8 @@ pub struct Cell<'a> {
     pub admin: &'a Admin,
     /// What can be read besides.
     pub shown: Vec<PathBuf>,
-    /// Folders of the person's that it has a copy of, which goes with it.
-    pub state: Vec<PathBuf>,
+    /// Folders below the person's home that it has a copy of, which goes with it.
+    pub state: &'static [&'static str],
 }
 
 /// `argv` shut in at `level`.
@@ -76,38 +56,35 @@ pub fn shut_in(
         return Ok(argv);
     }
     let private = session.repo.make_private(&cell.dir, cell.admin, &session.config)?;
-    let view = view(session, &private, cell)?;
-    Ok(crate::host::jailed(&view, &cell.admin.path, argv))
+    let mounts = mounts(session, &private, cell)?;
+    Ok(crate::host::jailed(&mounts, &cell.admin.path, argv))
 }
 
-fn view(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<View> {
-    let admin = cell.admin;
+fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<Vec<Mount>> {
     let common = &session.repo.dirs.common;
-    let exe = session.env.exe().to_owned();
-    let home = session.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let empty: Vec<PathBuf> =
-        SHARED.iter().map(PathBuf::from).filter(|path| path.is_dir() && !path.is_symlink()).collect();
-    let in_empty = |path: &PathBuf| path.exists() && empty.iter().any(|folder| path.starts_with(folder));
+    let home = session.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir());
+    let mut mounts: Vec<Mount> = Vec::new();
+    let shared = SHARED.iter().map(PathBuf::from);
+    let empty: Vec<PathBuf> = shared.filter(|path| path.is_dir() && !path.is_symlink()).collect();
+    mounts.extend(empty.iter().cloned().map(Mount::Empty));
     let path = session.env.get("PATH").unwrap_or_default();
-    let programs = std::env::split_paths(path).chain(home.clone()).filter(in_empty).collect();
-    let link = |path: &PathBuf| (path.clone(), path.clone());
-    let mut fixed =
-        vec![(common.join("objects"), common.join(STORE)), link(&admin.path.join(".git")), link(&exe)];
-    fixed.extend(cell.shown.iter().map(link));
-    let mut own = vec![(private.dir.clone(), common.clone()), link(&admin.path)];
-    for (number, folder) in cell.state.iter().filter(|folder| folder.is_dir()).enumerate() {
-        let copy = private.dir.join("state").join(number.to_string());
-        crate::host::copy_files(folder, &copy, STATE_FILE)?;
-        own.push((copy, folder.clone()));
+    let in_empty = |path: &PathBuf| path.exists() && empty.iter().any(|folder| path.starts_with(folder));
+    mounts.extend(std::env::split_paths(path).filter(in_empty).map(Mount::shown));
+    if let Some(home) = &home {
+        mounts.extend(home::make(home, &private.dir.join("home"), cell.state)?);
     }
+    let hidden = hidden(session, cell.admin, home.as_deref())?;
+    mounts.extend(hidden.into_iter().map(Mount::Hidden));
+    mounts.push(Mount::Write(private.dir.clone(), common.clone()));
+    mounts.push(Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()));
     let writable = session.config.all("skein.jailwrite").map(|path| from_home(path, home.as_deref()));
-    own.extend(writable.filter(|path| path.is_absolute() && path.exists()).map(|path| link(&path)));
-    if let Some(cache) = home.as_deref().map(|home| home.join(".cache")).filter(|cache| cache.is_dir()) {
-        crate::host::make_dir(&private.dir.join("cache"))?;
-        own.push((private.dir.join("cache"), cache));
-    }
-    let hidden = hidden(session, admin, home.as_deref())?;
-    Ok(View { hidden, shown: programs, own, fixed, empty })
+    let writable = writable.filter(|path| path.is_absolute() && path.exists());
+    mounts.extend(writable.map(|path| Mount::Write(path.clone(), path)));
+    mounts.push(Mount::Read(common.join("objects"), common.join(STORE)));
+    mounts.push(Mount::shown(cell.admin.path.join(".git")));
+    mounts.push(Mount::shown(session.env.exe()));
+    mounts.extend(cell.shown.iter().map(Mount::shown));
+    Ok(mounts)
 }
 
 /// A leading `~/` is the home folder.
@@ -131,9 +108,9 @@ fn hidden(session: &Session<'_>, admin: &Admin, home: Option<&Path>) -> Result<V
     // What is below a hidden folder is hidden with it.
     hidden.sort_unstable();
     hidden.dedup_by(|later, earlier| later.starts_with(&*earlier));
-    let secrets = SECRETS.iter().filter_map(|name| home.map(|home| home.join(name)));
-    let secrets = secrets.filter(|path| path.exists() && !hidden.iter().any(|h| path.starts_with(h)));
-    let secrets: Vec<PathBuf> = secrets.collect();
+    let secrets = home.map(home::hidden).unwrap_or_default();
+    let secrets: Vec<PathBuf> =
+        secrets.into_iter().filter(|path| !hidden.iter().any(|h| path.starts_with(h))).collect();
     hidden.extend(secrets);
     hidden.extend(SHARED.iter().map(PathBuf::from).filter(|path| path.exists() && !path.is_dir()));
     Ok(hidden)

@@ -38,7 +38,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Set for the agent and all that it starts: its brief. The path says of which worker in which repository,
@@ -255,11 +254,9 @@ fn close(
 }
 
 /// Where the agent keeps its settings and sessions, if it is one that is known.
-fn agent_state(session: &Session<'_>, argv: &[String]) -> Vec<PathBuf> {
-    let Some(home) = session.env.get("HOME") else { return Vec::new() };
+fn agent_state(argv: &[String]) -> &'static [&'static str] {
     let program = argv.first().map(|program| Path::new(program).file_name().unwrap_or_default());
-    let program = program.unwrap_or_default().to_string_lossy();
-    crate::domain::agent_state(&program).iter().map(|folder| Path::new(home).join(folder)).collect()
+    crate::domain::agent_state(&program.unwrap_or_default().to_string_lossy())
 }
 
 fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
@@ -288,7 +285,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         dir: session.local.private(id),
         admin,
         shown: vec![brief_file.clone()],
-        state: agent_state(session, &job.argv),
+        state: agent_state(&job.argv),
     };
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
     let argv = gate::launched(session, argv);
