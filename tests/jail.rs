@@ -133,7 +133,7 @@ fn a_jailed_agents_home_is_its_own() {
     std::fs::write(&agent, script).unwrap();
     std::process::Command::new("chmod").arg("+x").arg(&agent).status().unwrap();
     let agent = agent.to_str().unwrap();
-    world.skein(&["dispatch", "--wait", "--jail", "bwrap", "--name", "w", "w", "--", agent]).ok();
+    world.skein(&["dispatch", "--wait", "--jail", "bwrap", "--name", "w", "w", "--", agent]);
     assert_eq!(std::fs::read_to_string(world.worktree("w").join("seen")).unwrap(), "minetoolmine");
     assert_eq!(std::fs::read_to_string(home.join(".settings")).unwrap(), "mine");
     assert_eq!(std::fs::read_to_string(home.join(".pi/agent/hook")).unwrap(), "mine");

@@ -89,3 +89,12 @@ fn what_is_meant_is_not_guessed() {
     let said = world.skein(&["reap", "--yes"]).code(129);
     assert!(said.err.contains("--all"), "{}", said.err);
 }
+
+/// Some agents believe `PWD` more than where they are, and would work in the folder that dispatch was called in.
+#[test]
+fn agents_are_told_where_they_are() {
+    let world = World::new().env("PWD", "/elsewhere").env("OLDPWD", "/before");
+    world.skein(&["dispatch", "--wait", "--name", "w", "w", "--", "printenv", "PWD"]).ok();
+    let log = world.skein(&["show", "--log", "w"]).ok().out;
+    assert_eq!(log.trim(), world.worktree("w").to_str().unwrap());
+}

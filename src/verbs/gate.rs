@@ -31,6 +31,7 @@ use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// Bytes of output kept as evidence.
@@ -63,7 +64,7 @@ pub fn run(
     }
     let level = jail::level(session, None, false)?;
     let room = Room::make(session, candidate, op)?;
-    let mut env = child_env(session);
+    let mut env = child_env(session, &room.admin.path);
     env.push((MARK.into(), room.folder.clone().into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
@@ -97,10 +98,12 @@ pub fn launched(session: &Session<'_>, argv: impl IntoIterator<Item = OsString>)
     launcher.into_iter().chain(argv).collect()
 }
 
-/// The person's environment without what binds git to a repository.
-pub fn child_env(session: &Session<'_>) -> Vec<(OsString, OsString)> {
-    let free = session.env.iter().filter(|(k, _)| !is_local_env(k));
-    free.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+/// The person's environment for a command in folder `cwd`, without what binds git to a repository. Some programs
+/// believe `PWD` more than where they are.
+pub fn child_env(session: &Session<'_>, cwd: &Path) -> Vec<(OsString, OsString)> {
+    let free = session.env.iter().filter(|(k, _)| !is_local_env(k) && *k != "PWD" && *k != "OLDPWD");
+    let free = free.map(|(k, v)| (k.to_owned(), v.to_owned()));
+    free.chain([("PWD".into(), cwd.into())]).collect()
 }
 
 /// `command` with `{paths}` replaced by the changed paths that still exist, quoted for the shell.

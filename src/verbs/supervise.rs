@@ -291,7 +291,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     let argv = gate::launched(session, argv);
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
-    spec.env = gate::child_env(session);
+    spec.env = gate::child_env(session, &admin.path);
     let own: [(&str, String); 8] = [
         ("SKEIN_WORKER", id.to_string()),
         ("SKEIN_HANDLE", handle.to_string()),

@@ -1,5 +1,5 @@
-// A model that plays a script, so that a real agent can be run without a network: the chat completions of
-// OpenAI, streamed, on loopback only. `node model.mjs <script.json>` prints its port once it listens.
+// A model that plays a script, so that a real agent can be run without a network: the chat completions and the
+// responses of OpenAI, streamed, on loopback only. `node model.mjs <script.json>` prints its port once it listens.
 //
 // The script is a list of turns, `{"bash": "<command>"}` or `{"say": "<text>"}`. Which turn it is follows from
 // the tool results in the conversation, so the model keeps no state and any number of agents can share it.
@@ -7,6 +7,35 @@ import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 
 const script = JSON.parse(readFileSync(process.argv[2], "utf8"));
+
+const text = (step) => step.say ?? "done";
+
+// The name of the tool that runs commands, and what it is given.
+function call(step, tools) {
+  const names = tools.map((tool) => tool.name ?? tool.function?.name ?? "");
+  const name = names.find((name) => /bash|shell|exec_command/i.test(name)) ?? "bash";
+  const given = name === "exec_command" ? { cmd: step.bash } : { command: step.bash };
+  return { name, arguments: JSON.stringify(given) };
+}
+
+function events(turn, tools) {
+  const step = script[turn] ?? {};
+  const response = { id: `turn-${turn}`, object: "response", status: "in_progress", output: [] };
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const item = step.bash
+    ? { type: "function_call", id: `item-${turn}`, call_id: `call-${turn}`, ...call(step, tools) }
+    : {
+        type: "message",
+        id: `item-${turn}`,
+        role: "assistant",
+        content: [{ type: "output_text", text: text(step), annotations: [] }],
+      };
+  return [
+    { type: "response.created", response },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response: { ...response, status: "completed", output: [item], usage } },
+  ];
+}
 
 function chunks(turn, tools) {
   const chunk = (delta, finish_reason, usage) => ({
@@ -17,14 +46,12 @@ function chunks(turn, tools) {
     choices: [{ index: 0, delta, finish_reason }],
     ...usage,
   });
-  const step = script[turn] ?? { say: "done" };
+  const step = script[turn] ?? {};
   const usage = { usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } };
-  if (step.bash === undefined) {
-    return [chunk({ role: "assistant", content: step.say }, null), chunk({}, "stop", usage)];
+  if (!step.bash) {
+    return [chunk({ role: "assistant", content: text(step) }, null), chunk({}, "stop", usage)];
   }
-  const name = tools.map((tool) => tool.function?.name).find((name) => /bash|shell/i.test(name)) ?? "bash";
-  const call = { name, arguments: JSON.stringify({ command: step.bash }) };
-  const tool_calls = [{ index: 0, id: `call-${turn}`, type: "function", function: call }];
+  const tool_calls = [{ index: 0, id: `call-${turn}`, type: "function", function: call(step, tools) }];
   return [chunk({ role: "assistant", tool_calls }, null), chunk({}, "tool_calls", usage)];
 }
 
@@ -37,10 +64,17 @@ const server = createServer((request, response) => {
       response.end(JSON.stringify({ object: "list", data: [{ id: "scripted", object: "model" }] }));
       return;
     }
-    const { messages = [], tools = [] } = JSON.parse(body);
-    const turn = messages.filter((message) => message.role === "tool").length;
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    chunks(turn, tools).forEach((part) => response.write(`data: ${JSON.stringify(part)}\n\n`));
+    const { messages = [], input = [], tools = [] } = JSON.parse(body);
+    const results = [...messages, ...input].filter((one) => one.role === "tool" || /call_output$/.test(one.type));
+    response.writeHead(200, { "content-type": "text/event-stream", connection: "close" });
+    if (request.url.endsWith("/responses")) {
+      for (const event of events(results.length, tools)) {
+        response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      }
+      response.end();
+      return;
+    }
+    chunks(results.length, tools).forEach((part) => response.write(`data: ${JSON.stringify(part)}\n\n`));
     response.end("data: [DONE]\n\n");
   });
 });

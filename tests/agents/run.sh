@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# A real agent, from its dispatch to the removal of its worktree, driven by the scripted model beside this file:
+# without a jail, and in one where it can be made. The agent is installed from npm into a cache folder; without npm
+# or its registry the test is skipped.
+#
+#   tests/agents/run.sh <git-skein binary> pi|codex|opencode
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+usage='usage: run.sh <git-skein binary> pi|codex|opencode'
+binary=$(realpath -- "${1:?$usage}")
+agent=${2:?$usage}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/git-skein/agents
+
+skip() {
+    printf 'tests/agents/run.sh: %s skipped: %s\n' "$agent" "$*"
+    exit 0
+}
+
+fail() {
+    printf 'tests/agents/run.sh: %s: %s\n' "$agent" "$*" >&2
+    exit 1
+}
+
+# The package, the command, and the event that it ends with.
+case $agent in
+    pi)
+        package=@earendil-works/pi-coding-agent@1.6.0
+        command=(--provider local --model scripted --mode json -p '{brief}')
+        ends=agent_end
+        ;;
+    codex)
+        package=@openai/codex@0.171.0
+        command=(exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox '{brief}')
+        ends=turn.completed
+        ;;
+    opencode)
+        package=opencode-ai@1.18.33
+        command=(run --format json '{brief}')
+        ends=step_finish
+        ;;
+    *) fail "$usage" ;;
+esac
+
+command -v npm > /dev/null || skip "there is no npm here"
+command -v node > /dev/null || skip "there is no node here"
+program=$cache/node_modules/.bin/$agent
+if [[ ! -x $program ]]; then
+    mkdir -p -- "$cache"
+    npm install --silent --no-audit --no-fund --prefix "$cache" "$package" > "$cache/log" 2>&1 ||
+        skip "npm could not install $package"
+fi
+
+# Not below the folder for temporary files: codex wants its home elsewhere.
+root=$(mktemp -d -- "$cache/run.XXXXXX")
+model=
+end() {
+    [[ -z $model ]] || kill "$model"
+    rm -rf -- "$root"
+}
+trap end EXIT
+
+# What the model says: look, change, commit, done.
+cat > "$root/script.json" << 'SCRIPT'
+[
+  {"bash": "cat greeting.txt"},
+  {"bash": "printf 'hello, world\\n' > greeting.txt && git commit --quiet --all --message 'Greet the world'"},
+  {"say": "The greeting is for the world now."}
+]
+SCRIPT
+node "$here/model.mjs" "$root/script.json" > "$root/port" &
+model=$!
+for _ in $(seq 100); do
+    [[ -s $root/port ]] && break
+    sleep 0.1
+done
+port=$(< "$root/port")
+[[ -n $port ]] || fail "the model does not listen"
+
+export HOME=$root/home PI_OFFLINE=1 GIT_CONFIG_NOSYSTEM=1
+export PATH=$root/bin:$PATH
+unset XDG_CONFIG_HOME XDG_CACHE_HOME
+mkdir -p "$HOME/.pi/agent" "$HOME/.codex" "$HOME/.config/opencode" "$root/bin"
+ln -s "$binary" "$root/bin/git-skein"
+cat > "$HOME/.pi/agent/models.json" << MODELS
+{"providers": {"local": {
+  "baseUrl": "http://127.0.0.1:$port/v1", "api": "openai-completions", "apiKey": "none",
+  "compat": {"supportsDeveloperRole": false, "supportsReasoningEffort": false},
+  "models": [{"id": "scripted"}]
+}}}
+MODELS
+cat > "$HOME/.codex/config.toml" << CONFIG
+model = "scripted"
+model_provider = "local"
+[model_providers.local]
+name = "local"
+base_url = "http://127.0.0.1:$port/v1"
+wire_api = "responses"
+CONFIG
+cat > "$HOME/.config/opencode/opencode.json" << CONFIG
+{"autoupdate": false, "model": "local/scripted", "small_model": "local/scripted",
+  "provider": {"local": {
+    "npm": "@ai-sdk/openai-compatible", "name": "local",
+    "options": {"baseURL": "http://127.0.0.1:$port/v1", "apiKey": "none"},
+    "models": {"scripted": {"name": "scripted"}}
+}}}
+CONFIG
+git config --global user.name Ada
+git config --global user.email ada@example.invalid
+git config --global init.defaultBranch main
+
+step() {
+    printf '\n$ git skein %s\n' "$*"
+    git skein "$@"
+}
+
+# All the way, shut in at the level given.
+way() {
+    local repo=$root/$1
+    git init --quiet "$repo"
+    cd "$repo"
+    printf 'hello\n' > greeting.txt
+    git add greeting.txt
+    git commit --quiet --message first
+    step dispatch --wait --jail "$1" --name greet --timeout 2m "Greet the world" -- "$program" "${command[@]}" || {
+        git skein show --log greet
+        fail "it did not end well"
+    }
+    step import greet
+    step land --gate "grep -q world greeting.txt" greet
+    step landed --explain greet
+    [[ $(git show main:greeting.txt) == "hello, world" ]] || fail "main does not have the greeting"
+    [[ $(git log -1 --format=%an main) == greet ]] || fail "the commit is not the worker's"
+    git skein show --log greet | grep -q "$ends" || fail "the agent's log is not kept"
+    step reap --yes greet
+    [[ ! -e $repo.skein/greet ]] || fail "the worktree is still there"
+    step landed greet
+}
+
+levels=(none)
+if bwrap --unshare-user --ro-bind / / true 2> "$root/why"; then
+    levels+=(bwrap)
+else
+    printf 'tests/agents/run.sh: no jail here: %s\n' "$(< "$root/why")"
+fi
+for level in "${levels[@]}"; do
+    way "$level"
+done
+printf '\ntests/agents/run.sh: %s went all the way (%s)\n' "$agent" "${levels[*]}"
