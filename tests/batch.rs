@@ -89,6 +89,36 @@ fn a_gate_that_fails_for_one_does_not_keep_the_others() {
 }
 
 #[test]
+fn what_was_taken_back_is_not_landed_unasked() {
+    let world = World::new();
+    works(&world, "back", "echo back > back.txt");
+    works(&world, "undone", "echo undone > undone.txt");
+    world.skein(&["land", "back"]).ok();
+    world.git(["revert", "--no-edit", "HEAD"]);
+    let before = world.head();
+    world.skein(&["land", "undone"]).ok();
+    world.skein(&["undo"]).ok();
+    works(&world, "new", "echo new > new.txt");
+    let said = world.skein(&["land", "--all", "--json"]).ok().json()["result"]["plan"].clone();
+    assert_eq!(
+        (&said["order"], &said["left_out"]),
+        (
+            &json!(["new"]),
+            &json!([
+                { "name": "back", "why": "it was taken back after it had landed", "token": null },
+                { "name": "undone", "why": "its landing was undone; to land it again, name it", "token": null }
+            ])
+        )
+    );
+    assert_eq!(subjects(&world, &format!("{before}..main")), ["new"]);
+    // Asked for by its name it lands; from then on it is there.
+    world.skein(&["land", "undone"]).ok();
+    let again = world.skein(&["land", "--all"]).ok();
+    assert!(again.out.contains("not undone: it has landed already"), "{}", again.out);
+    world.check();
+}
+
+#[test]
 fn work_that_cannot_be_taken_is_said_and_counts() {
     let world = World::new();
     world.skein(&["land", "--all"]).refused("no-such-worker", 1);

@@ -4,7 +4,9 @@ use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::OpId;
+use crate::domain::RefName;
 use crate::domain::Result;
+use crate::domain::WorkerId;
 use crate::plumbing::Edit;
 use crate::plumbing::Repo;
 use crate::state::draft::is_ours;
@@ -170,6 +172,12 @@ impl Ledger {
     /// The landings of worker deltas, with the branch move that brought them.
     pub fn deltas(&self) -> impl Iterator<Item = (&OpId, &Landing, &LandedDelta)> {
         self.landings.iter().filter_map(|(op, _, l)| l.delta.as_ref().map(|d| (op, l, d)))
+    }
+
+    /// The newest landing of work of `worker` on `onto`, if an undo took it back.
+    pub fn undone(&self, worker: WorkerId, onto: &RefName) -> Option<&Landing> {
+        let mut of_it = self.deltas().filter(|(_, landing, d)| d.worker == worker && landing.onto == *onto);
+        of_it.next().filter(|(op, _, _)| self.is_taken_back(**op)).map(|(_, landing, _)| landing)
     }
 
     /// Whether operation `op` was undone, and that undo not undone again.

@@ -15,11 +15,13 @@ use crate::plumbing::Merger;
 use crate::plumbing::Objects;
 use crate::plumbing::Renames;
 use crate::state::LIST_SHARED;
+use crate::state::Ledger;
 use crate::state::View;
 use crate::verbs::candidate::Source;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
+use crate::verbs::landed::is_taken_back;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -117,6 +119,7 @@ fn ready(
 ) -> Result<Vec<Ready>> {
     let mut found = Vec::new();
     let (mut any, objects) = (false, &session.repo.objects);
+    let ledger = Ledger::load(&session.repo, view)?;
     for worker in view.workers.iter().filter(|w| w.record.outcome == Outcome::Ready) {
         any = true;
         let name = worker.record.handle.to_string();
@@ -136,8 +139,15 @@ fn ready(
             }
             Err(failure) => return Err(failure),
         };
-        if land::already(session, view, &resolved, onto)?.is_some() {
-            left_out.push(LeftOut { name, why: "it has landed already".to_owned(), token: None });
+        if let Some((_, landing)) = land::already(session, view, &resolved, onto)? {
+            let target = session.branch_tip(view, onto)?;
+            let back = is_taken_back(session, &landing, resolved.source.tip(), target)?;
+            let why = if back { "it was taken back after it had landed" } else { "it has landed already" };
+            left_out.push(LeftOut { name, why: why.to_owned(), token: None });
+        } else if ledger.undone(worker.id, onto).is_some() {
+            // Somebody wanted it away. Named, it lands.
+            let why = "its landing was undone; to land it again, name it".to_owned();
+            left_out.push(LeftOut { name, why, token: None });
         } else if let Source::Delta { delta, .. } = &resolved.source {
             found.push(Ready { name, base: objects.tree_of(delta.base)?, tip: delta.tree });
         }
