@@ -138,6 +138,29 @@ fn later_work_does_not_keep_it_and_a_squash_by_hand_counts() {
 }
 
 #[test]
+fn what_was_taken_back_is_not_called_landed() {
+    let world = World::new();
+    world.worker("fix", FIVE);
+    world.skein(&["land", "fix"]).ok();
+    let landed = world.head();
+    let row = || world.skein(&["status", "--json"]).ok().json()["result"]["workers"][0].clone();
+    assert_eq!(
+        (&row()["taken_back"], row()["next"].as_str().unwrap()),
+        (&false.into(), "git skein reap fix")
+    );
+    world.git(["revert", "--no-edit", "HEAD"]);
+    // What comes later does not hide it.
+    world.git(["commit", "-q", "--allow-empty", "-m", "later"]);
+    let row = row();
+    assert_eq!((&row["taken_back"], &row["landed"]), (&true.into(), &landed.into()));
+    assert_eq!(row["next"], "git skein landed fix");
+    assert!(world.skein(&["status"]).ok().out.contains("taken back"));
+    let card = world.skein(&["show", "fix"]).ok().out;
+    assert!(card.contains(", and was taken back") && card.contains("git skein landed fix"), "{card}");
+    assert!(world.skein(&["landed", "fix"]).code(1).out.contains("reverted"));
+}
+
+#[test]
 fn what_is_not_proven_stays() {
     let world = World::new();
     world.worker("fix", FIVE);

@@ -23,6 +23,7 @@ use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
+use bstr::ByteSlice;
 use serde::Serialize;
 use std::rc::Rc;
 
@@ -169,6 +170,20 @@ pub fn is_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, target:
     let question = Question { receipts, ..of_commits(session, base, tip, target)? };
     let answer = proof::prove(&session.repo.objects, &question)?;
     Ok(matches!(answer.verdict, Verdict::Landed { presence: Presence::Reverted, .. }))
+}
+
+/// The same for a mere look at many: what the branch has as the landing left it is not proven again.
+pub fn seems_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, target: Oid) -> Result<bool> {
+    let objects = &session.repo.objects;
+    let root = objects.tree_of(target)?;
+    for change in objects.diff_trees(objects.tree_of(landing.old)?, objects.tree_of(landing.new)?)? {
+        if objects.entry_at(root, change.path.as_bstr())? != change.new {
+            return Ok(
+                objects.is_ancestor(landing.new, target)? && is_taken_back(session, landing, tip, target)?
+            );
+        }
+    }
+    Ok(false)
 }
 
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {

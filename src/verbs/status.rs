@@ -17,6 +17,7 @@ use crate::state::Worker;
 use crate::state::locked_for;
 use crate::verbs::custody;
 use crate::verbs::graph;
+use crate::verbs::landed::seems_taken_back;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
@@ -68,6 +69,8 @@ pub struct Row {
     pub archived: bool,
     /// The commit its newest delta landed as, by the lane.
     pub landed: Option<Oid>,
+    /// The branch had it and took it back.
+    pub taken_back: bool,
     /// The command that comes next.
     pub next: String,
 }
@@ -127,7 +130,11 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let landed = ledger
         .deltas()
         .find(|(op, _, d)| d.worker == worker.id && d.n == record.deltas && !ledger.is_taken_back(**op))
-        .map(|(_, l, _)| l.new);
+        .map(|(_, l, _)| l);
+    let taken_back = match landed.map(|l| (l, view.branches.get(&l.onto))) {
+        Some((landing, Some(target))) => seems_taken_back(session, landing, head, *target)?,
+        _ => false,
+    };
     let files = picture.objects(session).diff_trees(objects.tree_of(record.base)?, picture.tree)?.len();
     Ok(Row {
         worker: worker.id,
@@ -151,8 +158,12 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         worktree: worktrees.get(&worker.id).cloned(),
         deltas: record.deltas,
         archived: false,
-        landed,
-        next: next(record.outcome, liveness, landed.is_some(), files, &record.handle),
+        landed: landed.map(|l| l.new),
+        taken_back,
+        next: match taken_back {
+            true => format!("git skein landed {}", record.handle),
+            false => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
+        },
     })
 }
 

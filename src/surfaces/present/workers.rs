@@ -138,6 +138,7 @@ fn work(row: &Row) -> String {
 
 fn state(row: &Row) -> String {
     match row.landed {
+        Some(_) if row.taken_back => "taken back".to_owned(),
         Some(_) => "landed".to_owned(),
         None => row.outcome.to_string(),
     }
@@ -204,7 +205,8 @@ fn card(card: &Card) -> String {
         "worktree",
         row.worktree.as_ref().map(|w| line(&w.display().to_string())).unwrap_or_else(|| "gone".to_owned()),
     );
-    field("landed", row.landed.map(|l| paint(GOOD, &l.to_string())).unwrap_or_default());
+    let back = if row.taken_back { ", and was taken back" } else { "" };
+    field("landed", row.landed.map(|l| paint(GOOD, &l.to_string()) + back).unwrap_or_default());
     for outside in &card.outside {
         field("outside", paint(BAD, &line(outside)));
     }
