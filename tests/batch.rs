@@ -350,6 +350,95 @@ fn a_task_starts_from_where_its_branch_is_then() {
     assert_eq!(bases, [base.as_str(), &landed, &base]);
 }
 
+/// `one` changes line 1; `two` comes after it, looks for that and changes the line again; `far` after both.
+fn chain() -> (World, String) {
+    let world = World::new();
+    let base = world.head();
+    let agent = |script: &str| json!(["sh", "-ec", format!("{script}; git add -A; git commit -qm work")]);
+    let two = "grep -q one a.txt; sed -i s/one/two/ a.txt; echo two > two.txt";
+    let lines = [
+        json!({ "task": "two", "name": "two", "after": ["one"], "argv": agent(two) }),
+        json!({ "task": "one", "name": "one", "argv": agent("sed -i s/1/one/ a.txt") }),
+        json!({ "task": "far", "name": "far", "after": ["one", "two"], "argv": agent("! grep one a.txt; echo far > far.txt") }),
+        json!({ "task": "own", "name": "own", "after": ["one"], "base": "main", "argv": agent("echo own > own.txt") }),
+    ];
+    let file = tasks(&world, &lines);
+    let ran = world.skein(&["dispatch", "--from", &file, "-j", "1", "--wait", "--json"]).ok();
+    assert_eq!(states(&ran), pairs(&["two", "one", "far", "own"].map(|n| (n, "ready"))));
+    let card = |name: &str, key: &str| world.field(name, key).as_str().unwrap().to_owned();
+    let tip = card("one", "head");
+    assert_eq!((card("two", "base"), card("two", "base_name")), (tip.clone(), "one".to_owned()));
+    assert!(ran.err.contains(&format!("two: started from one {}", &tip[..10])), "{}", ran.err);
+    assert_eq!((card("far", "base"), card("own", "base")), (base.clone(), base));
+    assert_eq!(world.field("two", "commits"), 1, "only its own");
+    (world, file)
+}
+
+#[test]
+fn a_task_after_one_other_builds_on_its_work() {
+    let (world, file) = chain();
+    world.skein(&["landed", "two"]).code(1);
+    let refused = world.skein(&["land", "two"]).refused("conflict", 3);
+    assert!(
+        refused.err.contains("two builds on the work of one, which main does not have"),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.contains("next: git skein land one two"), "{}", refused.err);
+    let plan = world.skein(&["land", "--all", "--dry-run", "--json"]).ok().json()["result"]["plan"].clone();
+    assert_eq!((&plan["order"], &plan["last"]), (&json!(["one", "two", "far", "own"]), &json!([])), "{plan}");
+    world.skein(&["land", "one", "two"]).ok();
+    assert!(world.read("a.txt").starts_with("line two\n") && world.path("two.txt").exists());
+    assert_eq!(world.git(["rev-list", "--count", "main"]), "3");
+    for name in ["one", "two"] {
+        world.skein(&["landed", name]).ok();
+    }
+    let again = world.skein(&["dispatch", "--from", &file, "--wait", "--json"]).ok();
+    assert_eq!(states(&again).len(), 4);
+    world.skein(&["land", "--all"]).ok();
+    world.skein(&["reap", "--all", "--yes"]).ok();
+    assert_eq!(world.git(["for-each-ref", "refs/skein/worker"]), "");
+    world.check();
+}
+
+#[test]
+fn work_upon_work_that_has_not_landed_brings_only_its_own() {
+    let world = World::new();
+    let agent = |script: &str| json!(["sh", "-ec", format!("{script}; git add -A; git commit -qm work")]);
+    let lines = [
+        json!({ "task": "one", "name": "one", "argv": agent("sed -i s/1/one/ a.txt") }),
+        json!({ "task": "two", "name": "two", "after": ["one"], "argv": agent("grep -q one a.txt; echo two > two.txt") }),
+    ];
+    let file = tasks(&world, &lines);
+    world.skein(&["dispatch", "--from", &file, "--wait"]).ok();
+    let ran = world.skein(&["land", "two"]).ok();
+    assert!(
+        ran.err.contains("two builds on the work of one, which main does not have; only its own"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(world.git(["diff", "--name-only", "main^", "main"]), "two.txt");
+    world.skein(&["landed", "two"]).ok();
+    assert_eq!(
+        world.skein(&["landed", "one", "--json"]).code(1).json()["result"]["verdict"]["verdict"],
+        "not-landed"
+    );
+    let ran = world.skein(&["land", "--all"]).ok();
+    assert!(ran.out.contains("not two: it has landed already"), "{}", ran.out);
+    assert_eq!(world.git(["diff", "--name-only", "main^", "main"]), "a.txt");
+    world.skein(&["landed", "one"]).ok();
+    world.skein(&["landed", "two"]).ok();
+    // What it builds on is in the trunk's way: so is it.
+    let (world, _) = chain();
+    world.write("a.txt", "other\n");
+    world.commit("trunk");
+    let plan = world.skein(&["land", "--all", "--json"]).code(3).json()["result"]["plan"].clone();
+    assert_eq!(plan["order"], json!(["far", "own"]));
+    assert_eq!(plan["last"][0]["name"], "one");
+    assert_eq!(plan["last"][1], json!({ "name": "two", "by": ["main"], "paths": ["a.txt"] }));
+    world.check();
+}
+
 #[test]
 fn a_bad_file_starts_nothing() {
     let world = World::new();

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 /// those of `0..count` that conflict with each other; `fits(taken, next)` says whether `next` goes on top of all
 /// that were taken before it, which pairs alone do not tell.
 ///
+/// None comes before the one that it builds on, by `below`, or is taken if that is put off.
+///
 /// The best answer is a largest independent set, which is hard to find. This is the usual good guess: always take
 /// the one with the fewest conflicts among those that are left, the oldest of equals, and put off those that it
 /// excludes. It finds the best set wherever conflicts form no ring, and with `n` conflicts of one worker
@@ -13,6 +15,7 @@ use std::collections::BTreeSet;
 pub fn order<E>(
     count: usize,
     pairs: &[(usize, usize)],
+    below: &[Option<usize>],
     mut fits: impl FnMut(usize) -> Result<bool, E>,
 ) -> Result<(Vec<usize>, Vec<usize>), E> {
     let mut left: BTreeSet<usize> = (0..count).collect();
@@ -21,9 +24,15 @@ pub fn order<E>(
         let other = |(a, b): &(usize, usize)| if *a == of { Some(*b) } else { (*b == of).then_some(*a) };
         pairs.iter().filter_map(other).filter(|o| left.contains(o)).collect()
     };
-    while let Some(next) = left.iter().copied().min_by_key(|n| (rivals(*n, &left).len(), *n)) {
+    let before = |n: usize| below.get(n).copied().flatten();
+    let may = |n: &usize, left: &BTreeSet<usize>| before(*n).is_none_or(|b| !left.contains(&b));
+    let choose = |left: &BTreeSet<usize>| {
+        let free = left.iter().copied().filter(|n| may(n, left));
+        free.min_by_key(|n| (rivals(*n, left).len(), *n))
+    };
+    while let Some(next) = choose(&left) {
         left.remove(&next);
-        if !fits(next)? {
+        if before(next).is_some_and(|b| put_off.contains(&b)) || !fits(next)? {
             put_off.push(next);
             continue;
         }
@@ -42,7 +51,7 @@ mod tests {
     use super::*;
 
     fn ordered(count: usize, pairs: &[(usize, usize)], unfit: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        order::<()>(count, pairs, |n| Ok(!unfit.contains(&n))).unwrap()
+        order::<()>(count, pairs, &[], |n| Ok(!unfit.contains(&n))).unwrap()
     }
 
     #[test]
@@ -59,5 +68,14 @@ mod tests {
         ] {
             assert_eq!(ordered(count, pairs, unfit), (taken.to_vec(), put_off.to_vec()), "{count} {pairs:?}");
         }
+    }
+
+    #[test]
+    fn none_comes_before_what_it_builds_on() {
+        let below = [None, Some(0), Some(1), None];
+        let unfit = order::<()>(4, &[], &below, |n| Ok(n != 0)).unwrap();
+        assert_eq!(unfit, (vec![3], vec![0, 1, 2]));
+        let fine = order::<()>(4, &[(1, 3), (2, 3)], &below, |_| Ok(true)).unwrap();
+        assert_eq!(fine, (vec![0, 1, 2], vec![3]));
     }
 }

@@ -21,6 +21,7 @@ use crate::verbs::dispatch;
 use crate::verbs::dispatch::Request;
 use crate::verbs::init;
 use crate::verbs::session::Session;
+use crate::verbs::upon;
 use crate::verbs::wait;
 use serde::Serialize;
 
@@ -178,6 +179,7 @@ fn requests(session: &Session<'_>, view: &View, tasks: &[Task], each: &Request) 
         let request = Request {
             task: task.task.clone(),
             base: task.base.clone(),
+            upon: None,
             name: Some(name),
             paths: task.paths.clone(),
             onto: task.onto.clone(),
@@ -252,6 +254,17 @@ fn skip(session: &Session<'_>, batch: &mut Batch) {
     }
 }
 
+/// The work that a task builds on: that of the one task that it comes after, unless the task says where it starts.
+fn upon(session: &Session<'_>, entry: &Entry, request: &Request) -> Result<Option<(Oid, String)>> {
+    let ([name], None) = (entry.after.as_slice(), &request.base) else { return Ok(None) };
+    let view = session.view()?;
+    let Some(worker) = view.workers.iter().find(|w| w.record.handle.as_str() == name) else {
+        return Ok(None);
+    };
+    let (onto, target) = dispatch::target(session, &view, request)?;
+    upon::start_of(session, &view, worker, (&onto, target))
+}
+
 /// Starts as many as may run, in the order of the file.
 fn start(session: &mut Session<'_>, requests: &[Request], batch: &mut Batch, at_once: usize) -> Result<()> {
     let ready: Vec<String> =
@@ -263,7 +276,8 @@ fn start(session: &mut Session<'_>, requests: &[Request], batch: &mut Batch, at_
         if free == 0 || !may {
             continue;
         }
-        entry.state = match dispatch::run(session, request) {
+        let upon = upon(session, entry, request)?;
+        entry.state = match dispatch::run(session, &Request { upon, ..request.clone() }) {
             Ok(done) => {
                 free -= 1;
                 session.tell(format!(

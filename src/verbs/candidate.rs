@@ -25,6 +25,7 @@ use crate::state::record_commit;
 use crate::verbs::replay;
 use crate::verbs::replay::How;
 use crate::verbs::session::Session;
+use crate::verbs::upon;
 use bstr::ByteSlice;
 
 /// What is to land.
@@ -95,7 +96,9 @@ pub fn build(
                 at,
                 op: op.to_string(),
             };
-            let replayed = replay::replay(&session.repo, delta, old, &how)?;
+            let replayed = replay::replay(&session.repo, delta, old, &how)
+                .map_err(|failure| upon::explain(session, handle, delta, (onto, old), failure))?;
+            upon::tell(session, handle, delta, (onto, old))?;
             Landing { onto: onto.clone(), old, new: replayed.tip, delta: Some(replayed.delta), branch: None }
         }
         Source::Branch { name, tip } => {

@@ -43,6 +43,8 @@ use std::path::PathBuf;
 pub struct Request {
     pub task: String,
     pub base: Option<String>,
+    /// Fork from the work of another worker: its tip and its handle.
+    pub upon: Option<(Oid, String)>,
     /// Fork from the checkout that the person stands in, with what is not committed there.
     pub with_dirty: bool,
     pub name: Option<String>,
@@ -142,7 +144,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
 }
 
 /// The branch that the work is for, and where it is.
-fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(RefName, Oid)> {
+pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(RefName, Oid)> {
     let named = request.onto.as_deref().map(RefName::branch).transpose()?;
     let onto = session.onto(view, named.as_ref())?;
     let target = session.branch_tip(view, &onto)?;
@@ -176,7 +178,9 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
 }
 
 fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -> Result<(Oid, String)> {
-    let Some(rev) = &request.base else { return Ok((target, onto.short().to_owned())) };
+    let Some(rev) = &request.base else {
+        return Ok(request.upon.clone().unwrap_or_else(|| (target, onto.short().to_owned())));
+    };
     if let Some(oid) = session.repo.resolve_commit(rev)? {
         return Ok((oid, rev.clone()));
     }

@@ -14,6 +14,7 @@ use crate::plumbing::Merged;
 use crate::plumbing::Merger;
 use crate::plumbing::Objects;
 use crate::plumbing::Renames;
+use crate::state::DeltaRecord;
 use crate::state::LIST_SHARED;
 use crate::state::Ledger;
 use crate::state::View;
@@ -23,6 +24,7 @@ use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
 use crate::verbs::landed::is_taken_back;
 use crate::verbs::session::Session;
+use crate::verbs::upon::Stack;
 use bstr::ByteSlice;
 use serde::Serialize;
 
@@ -57,11 +59,10 @@ pub struct LeftOut {
     pub token: Option<Token>,
 }
 
-/// One that can be taken: its base and its tip, as trees.
+/// One that can be taken.
 struct Ready {
     name: String,
-    base: Oid,
-    tip: Oid,
+    delta: DeltaRecord,
 }
 
 /// One by one the plan was carried out; each landing stands or is refused by itself.
@@ -118,7 +119,7 @@ fn ready(
     left_out: &mut Vec<LeftOut>,
 ) -> Result<Vec<Ready>> {
     let mut found = Vec::new();
-    let (mut any, objects) = (false, &session.repo.objects);
+    let mut any = false;
     let ledger = Ledger::load(&session.repo, view)?;
     for worker in view.workers.iter().filter(|w| w.record.outcome == Outcome::Ready) {
         any = true;
@@ -149,7 +150,7 @@ fn ready(
             let why = "its landing was undone; to land it again, name it".to_owned();
             left_out.push(LeftOut { name, why, token: None });
         } else if let Source::Delta { delta, .. } = &resolved.source {
-            found.push(Ready { name, base: objects.tree_of(delta.base)?, tip: delta.tree });
+            found.push(Ready { name, delta: (**delta).clone() });
         }
     }
     if any {
@@ -169,14 +170,22 @@ fn arrange(
     tip: Oid,
 ) -> Result<(Vec<String>, Vec<Blocked>)> {
     let mut merger = Merger::new(objects);
-    let mut merge = |worker: &Ready, on: Oid| merger.trees(worker.base, on, worker.tip, Renames::Follow);
+    let deltas: Vec<&DeltaRecord> = ready.iter().map(|r| &r.delta).collect();
+    let stack = Stack::new(&deltas);
+    let mut merge = |at: usize, upon: Option<usize>, on: Oid| {
+        let base = match upon {
+            Some(before) => deltas[before].tree,
+            None => objects.tree_of(deltas[stack.ground(at)].base)?,
+        };
+        merger.trees(base, on, deltas[at].tree, Renames::Follow)
+    };
     let mut alone = Vec::new();
     let mut blocked: Vec<(Vec<String>, Vec<String>)> = vec![Default::default(); ready.len()];
-    for (at, worker) in ready.iter().enumerate() {
-        alone.push(match merge(worker, tip)? {
+    for (at, blocked) in blocked.iter_mut().enumerate() {
+        alone.push(match merge(at, None, tip)? {
             Merged::Clean(tree) => Some(tree),
             Merged::Conflict(paths) => {
-                add(&mut blocked[at], onto.short(), &paths);
+                add(blocked, onto.short(), &paths);
                 None
             }
         });
@@ -185,7 +194,11 @@ fn arrange(
     for first in 0..ready.len() {
         for second in first + 1..ready.len() {
             let (Some(on), Some(_)) = (alone[first], alone[second]) else { continue };
-            if let Merged::Conflict(paths) = merge(&ready[second], on)? {
+            let common = stack.common(first, second);
+            if common == Some(first) || common == Some(second) {
+                continue;
+            }
+            if let Merged::Conflict(paths) = merge(second, common, on)? {
                 add(&mut blocked[first], &ready[second].name, &paths);
                 add(&mut blocked[second], &ready[first].name, &paths);
                 pairs.push((first, second));
@@ -193,11 +206,11 @@ fn arrange(
         }
     }
     let mut tree = tip;
-    let (taken, put_off) = order(ready.len(), &pairs, |next| -> Result<bool> {
+    let (taken, put_off) = order(ready.len(), &pairs, &stack.below, |next| -> Result<bool> {
         if alone[next].is_none() {
             return Ok(false);
         }
-        Ok(match merge(&ready[next], tree)? {
+        Ok(match merge(next, stack.below[next], tree)? {
             Merged::Clean(merged) => {
                 tree = merged;
                 true
@@ -211,7 +224,10 @@ fn arrange(
     })?;
     let name = |at: &usize| ready[*at].name.clone();
     let last = put_off.iter().map(|at| {
-        let (by, paths) = std::mem::take(&mut blocked[*at]);
+        let (mut by, mut paths) = blocked[*at].clone();
+        if let (true, Some(before)) = (by.is_empty(), stack.below[*at]) {
+            (by, paths) = (vec![ready[before].name.clone()], blocked[before].1.clone());
+        }
         Blocked { name: name(at), by, paths }
     });
     Ok((taken.iter().map(name).collect(), last.collect()))

@@ -23,6 +23,7 @@ use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
+use crate::verbs::upon;
 use bstr::ByteSlice;
 use serde::Serialize;
 use std::rc::Rc;
@@ -141,7 +142,10 @@ pub fn question(
 /// What is asked of `tip`, forked from `base`, and a branch at `target`, when no receipt is known.
 pub fn of_commits(session: &Session<'_>, base: Oid, tip: Oid, target: Oid) -> Result<Question> {
     let shallow = session.repo.is_shallow();
-    let committed = committed(session, base)?;
+    let committed = match committed(session, base)? {
+        None => upon::trunk_below(session, base, target)?,
+        made => made,
+    };
     Ok(Question { base, committed, tip, onto: target, shallow, receipts: Vec::new() })
 }
 

@@ -40,6 +40,7 @@ pub mod steps;
 mod stored;
 pub mod supervise;
 pub mod undo;
+mod upon;
 pub mod wait;
 
 /// Writes files that a person asked for into `dir`, each replaced as a whole.

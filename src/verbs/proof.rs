@@ -40,8 +40,8 @@ use std::rc::Rc;
 #[derive(Debug, Clone)]
 pub struct Question {
     pub base: Oid,
-    /// The commit that the base was made on, if the base holds uncommitted changes beyond it. What that commit
-    /// has already proves nothing, though the base has something else.
+    /// The commit of the trunk that the base was made on, if the base holds more: uncommitted changes, or the work of
+    /// another worker. What that commit has already proves nothing, though the base has something else.
     pub committed: Option<Oid>,
     pub tip: Oid,
     pub onto: Oid,

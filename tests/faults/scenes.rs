@@ -399,5 +399,15 @@ fn dispatch_from_a_file() {
     let args = ["dispatch", "--from", "../tasks.jsonl", "--wait", "-j", "2"];
     let plans = &sweep::PLANS[..1];
     let scene = Scene::new("dispatch --from", world, &args);
-    sweep::run(&Scene { state: with_person, again: all_ended, after, plans, ..scene });
+    sweep::run(&Scene { state: on_each_other, again: all_ended, after, plans, ..scene });
+}
+
+/// `more` was forked from the work of `fix`, whose commits are in its name and so never the same.
+fn on_each_other(world: &World) -> State {
+    let mut state = with_person(world);
+    let base = world.field("more", "base");
+    assert_eq!(base, world.field("fix", "head"));
+    let tree = world.rev(&format!("{}^{{tree}}", base.as_str().unwrap()));
+    state.insert("worker more base".into(), tree);
+    state
 }

@@ -267,8 +267,10 @@ pub struct Dispatch {
     pub require_jail: bool,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
-    /// names of tasks that must be ready first. A task starts from the tip that its branch has then. Cut short,
-    /// the same command goes on where it was.
+    /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly
+    /// one other for the same branch, and without a base of its own, it starts from the work of that one unless it
+    /// has landed: it sees and builds on it, and only what it does itself is its own. Cut short, the same command
+    /// goes on where it was.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "task", "file", "base", "with_dirty", "name", "paths", "onto", "checks", "timeout", "silence", "done_pattern",
     ])]

@@ -261,6 +261,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
     let request = verbs::dispatch::Request {
         task: task(args, cwd)?,
         base: args.base.clone(),
+        upon: None,
         with_dirty: args.with_dirty,
         name: args.name.clone(),
         paths: args.paths.clone(),

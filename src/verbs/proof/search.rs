@@ -91,7 +91,7 @@ impl Gather<'_> {
                 all = all && self.tester.holds(net, before)?.is_ok();
             }
             if all {
-                why_not = Some("it only takes uncommitted changes back".to_owned());
+                why_not = Some("it only takes back what its base has beyond the trunk".to_owned());
             }
         }
         for net in &fork.nets {
@@ -220,7 +220,7 @@ impl Gather<'_> {
         Ok(None)
     }
 
-    /// Whether the base has `delta` already, or what is committed of it has.
+    /// Whether the base has `delta` already, or the trunk below it has.
     fn base_holds(&mut self, delta: &Delta) -> Result<bool> {
         for start in [Some(self.question.base), self.question.committed].into_iter().flatten() {
             if self.tester.holds(delta, self.objects.tree_of(start)?)?.is_ok() {
