@@ -323,6 +323,71 @@ fn a_head_that_nobody_looks_after() {
     assert_eq!(world.rev(&format!("refs/heads/rescue/{}", &work[..10])), work);
 }
 
+/// A local clone has the objects of all, and none of the work that they are of.
+#[test]
+fn a_clone_has_not_lost_what_was_never_its_own() {
+    let world = World::new();
+    world.git(["branch", "other"]);
+    let work = "echo 1 >new; git add -A; git commit -qm 'work of w'";
+    world.skein(&["dispatch", "--wait", "--onto", "other", "--name", "w", "w", "--", "sh", "-c", work]).ok();
+    world.skein(&["land", "w"]).ok();
+    let head = world.field("w", "head").as_str().unwrap().to_owned();
+    world.git(["clone", "-q", "--bare", "--template=", ".", "../bare.git"]);
+    let says = |place: &std::path::Path| {
+        let place = place.to_str().unwrap();
+        let ran = world.skein(&["-C", place, "doctor", "--json"]).json();
+        let found = ran["result"]["findings"].as_array().unwrap().clone();
+        found.into_iter().find(|f| f["check"] == "lost-commits").unwrap()["level"].clone()
+    };
+    let bare = world.root().join("bare.git");
+    let lost = world.git(["-C", bare.to_str().unwrap(), "fsck", "--unreachable", "--no-reflogs"]);
+    assert!(lost.contains(&head), "{lost}");
+    assert_eq!(says(&bare), "ok");
+    // With workers of its own, too.
+    world.skein(&["-C", bare.to_str().unwrap(), "init"]).ok();
+    assert_eq!(says(&bare), "ok");
+    world.skein(&["-C", bare.to_str().unwrap(), "doctor", "--fix"]);
+    assert_eq!(world.git(["-C", bare.to_str().unwrap(), "branch", "--list", "rescue*"]), "");
+}
+
+#[test]
+fn what_killed_dispatches_left_goes() {
+    let world = World::new();
+    world.worker("w", "true");
+    let folders = || {
+        let run = world.path(".git/skein/run");
+        let names = fs::read_dir(run).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.len() == 26).count()
+    };
+    let mut killed = 0;
+    for k in 1..60 {
+        let fault = format!("git:{k}:kill");
+        let args = ["dispatch", "--name", "x", "x", "--", "true"];
+        let died = world.command(&args).env("SKEIN_FAULT", fault).output().unwrap();
+        if died.status.code().is_some() {
+            break;
+        }
+        killed += 1;
+    }
+    assert!(killed > 3, "{killed}");
+    world.skein(&["wait"]);
+    let many = folders();
+    let known = world.lines(&["for-each-ref", "--format=%(refname)", "refs/skein/worker"]).len();
+    assert!(many > known, "{many} of {known}");
+    assert!(world.skein(&["fsck"]).out.contains("run-stray"));
+    let ran = world.skein(&["doctor", "--fix"]);
+    assert!(ran.out.contains("of a worker that never ran"), "{}", ran.out);
+    assert_eq!(folders(), world.lines(&["for-each-ref", "--format=%(refname)", "refs/skein/worker"]).len());
+    assert!(!world.skein(&["fsck"]).ok().out.contains("run-stray"));
+    // Where an agent ran, a person decides.
+    let ran = world.path(".git/skein/run/01jd0000000000000000000000");
+    fs::create_dir_all(&ran).unwrap();
+    fs::write(ran.join("pid"), "1").unwrap();
+    world.skein(&["doctor", "--fix"]);
+    assert!(ran.exists());
+    world.check();
+}
+
 /// What landed as another commit is where it belongs.
 #[test]
 fn what_has_landed_is_not_lost() {

@@ -180,7 +180,6 @@ macro_rules! ulid_name {
             pub fn from_parts(millis: u64, distinct: u128) -> $name {
                 $name(ulid::Ulid::from_parts(millis, distinct))
             }
-
         }
 
         impl fmt::Display for $name {
@@ -223,6 +222,13 @@ macro_rules! ulid_name {
 ulid_name! {
     /// The identity of one worker.
     WorkerId
+}
+
+impl WorkerId {
+    /// Its time in milliseconds since the epoch.
+    pub fn millis(self) -> u64 {
+        self.0.timestamp_ms()
+    }
 }
 
 ulid_name! {

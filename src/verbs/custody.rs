@@ -10,6 +10,7 @@ use crate::domain::Token;
 use crate::domain::WorkerId;
 use crate::plumbing::Admin;
 use crate::plumbing::Worktree;
+use crate::state::View;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
 use crate::state::locked_for;
@@ -42,6 +43,25 @@ pub fn committed_by(session: &Session<'_>, oid: Oid, id: WorkerId) -> Result<boo
 /// Whether `oid` was committed by some worker.
 pub fn committed_by_a_worker(session: &Session<'_>, oid: Oid) -> Result<bool> {
     Ok(session.repo.objects.commit(oid)?.committer.contains_str(MAIL))
+}
+
+/// Whether `id` is a worker of this clone. One that no record names can only be if it is younger than the clone, or
+/// has run here.
+pub fn is_of_this_clone(session: &Session<'_>, view: &View, id: WorkerId) -> bool {
+    let clone = session.clone_id();
+    let record = view.workers.iter().find(|w| w.id == id).map(|w| &w.record);
+    match (record, clone.and_then(|id| id.parse::<WorkerId>().ok())) {
+        (Some(record), _) => clone == Some(record.clone.as_str()),
+        (None, Some(here)) if id.millis() >= here.millis() => true,
+        _ => session.local.worker(id).exists(),
+    }
+}
+
+/// The worker in whose name a commit with this committer was made.
+pub fn worker_of(committer: &[u8]) -> Option<WorkerId> {
+    let end = committer.find(MAIL)?;
+    let start = committer.get(..end)?.rfind("<")? + 1;
+    committer.get(start..end)?.to_str().ok()?.parse().ok()
 }
 
 /// Whether the worker's process runs. Only its own clone can know, and only where its lock files are.

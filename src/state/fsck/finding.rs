@@ -86,7 +86,9 @@ impl Code {
             }
             Code::WorktreeStray => "look at it; if nothing in it is needed: git worktree remove <path>",
             Code::WorktreeMissing => "nothing is lost that its refs hold: git skein show <worker>",
-            Code::RunStray => "nothing needs it: the folder may be deleted",
+            Code::RunStray => {
+                "git skein doctor --fix removes it if no agent ran there; nothing needs it, so it may be deleted"
+            }
             _ => {
                 "restore the ref or its objects from another clone or a backup; nothing is deleted meanwhile"
             }

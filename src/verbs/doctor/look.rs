@@ -190,7 +190,7 @@ pub fn intent(session: &Session<'_>, view: &View) -> Result<Option<Intent>> {
     }))
 }
 
-/// Commits of workers that no ref keeps and the trunk does not have in another form: what a removed
+/// Commits of workers of this clone that no ref keeps and the trunk does not have in another form: what a removed
 /// worktree's `HEAD` was at, and the `HEAD` of one that nobody looks after. A running worker's are its
 /// supervisor's business.
 pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Result<Vec<Lost>> {
@@ -217,7 +217,9 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
     for oid in found.into_iter().filter(|o| !stashed.contains(o)) {
         let commit = objects.commit(oid)?;
         let running = live.iter().any(|mail| commit.committer.contains_str(mail));
-        if !running && custody::committed_by_a_worker(session, oid)? {
+        let worker = custody::worker_of(&commit.committer);
+        // A local clone copies whatever objects there are; what is lost is lost where it was made.
+        if !running && worker.is_some_and(|id| custody::is_of_this_clone(session, view, id)) {
             below.extend(commit.parents.iter().copied());
             commits.push(Lost { oid, subject: commit.subject().to_str_lossy().into_owned() });
         }

@@ -4,8 +4,10 @@
 use crate::domain::Failure;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::domain::WorkerId;
 use crate::domain::doctor::Lost;
 use crate::domain::doctor::rescue;
+use crate::host::Lock;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Draft;
@@ -39,6 +41,7 @@ pub fn all(session: &mut Session<'_>) -> Result<Done> {
     let recovered = recover(session);
     done.note("recovery", recovered);
     done.note("locks", free_locks(session));
+    done.note("folders of workers that never were", sweep(session));
     // Where our own refs cannot be read, nobody can tell what else keeps a commit.
     match session.view() {
         Ok(view) => {
@@ -81,6 +84,38 @@ fn free_locks(session: &Session<'_>) -> Result<Vec<String>> {
         let admin = worktree.admin();
         if checkout::free_left(session, &admin)? {
             done.push(format!("removed {}", admin.dir.join("index.lock").display()));
+        }
+    }
+    Ok(done)
+}
+
+/// Removes what a dispatch left that was killed before its worker was recorded, or while that was taken back: no
+/// record knows it, no agent ran there.
+fn sweep(session: &Session<'_>) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    let local = &session.local;
+    let entries = std::fs::read_dir(local.run()).into_iter().flatten().flatten();
+    let mut ids: Vec<WorkerId> =
+        entries.filter_map(|e| e.file_name().to_str().and_then(|name| name.parse().ok())).collect();
+    ids.sort();
+    if ids.is_empty() {
+        return Ok(done);
+    }
+    // Under this lock no dispatch is between its folder and its record.
+    let _naming = session.lock_worktrees()?;
+    let view = session.view()?;
+    for id in ids {
+        let known = view.workers.iter().any(|w| w.id == id)
+            || view.unreadable.iter().any(|(unread, _)| *unread == id)
+            || view.archived_worker(&session.repo, &id.to_string())?.is_some();
+        if known || local.pid(id).exists() || crate::host::is_held(&local.alive(id))? {
+            continue;
+        }
+        let folder = local.worker(id);
+        let making = Lock::try_acquire(&local.making(id))?;
+        if making.is_some() {
+            crate::host::remove_tree(&folder)?;
+            done.push(format!("removed {}, of a worker that never ran", folder.display()));
         }
     }
     Ok(done)
