@@ -174,6 +174,16 @@ fn branches_keep_their_ancestry() {
     // One that main has by other means was never landed, and has nothing to bring.
     world.git(["branch", "old", &base]);
     world.skein(&["land", "old"]).refused("empty", 1);
+    // Nor one that changes nothing, be it ahead or beside.
+    for (name, at) in [("same", "main"), ("beside", &base)] {
+        let empty = world.git(["commit-tree", "-p", at, "-m", name, &format!("{at}^{{tree}}")]);
+        world.git(["branch", name, &empty]);
+        let refused = world.skein(&["land", name]).refused("empty", 1);
+        assert!(refused.err.contains("would change nothing on main"), "{}", refused.err);
+        let landed = world.skein(&["land", "--allow-empty", name, "--json"]).ok().json()["result"].clone();
+        assert_eq!((&landed["paths"], &landed["new"]), (&json!(0), &world.head().into()));
+        assert_eq!(world.git(["merge-base", "--is-ancestor", name, "main"]), "");
+    }
     // Without a common commit there is nothing to merge from; what does not overlap still comes in.
     world.git(["switch", "--quiet", "--orphan", "island"]);
     world.write("island.txt", "i\n");

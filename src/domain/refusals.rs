@@ -250,7 +250,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
             Explained {
                 token: Token::Empty,
-                means: "The delta changes nothing, or the branch holds all of it already",
+                means: "The delta or the merge of the branch changes nothing, or the branch holds all of it already",
                 show: "`git diff --stat <base> <tip>`",
                 next: "Nothing to do: `git skein show --log <worker>` shows what it did, `git skein landed --explain <worker>` where it is",
             },

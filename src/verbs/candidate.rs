@@ -1,6 +1,7 @@
 //! `candidate create`: the exact commit that would become the trunk, kept under its own ref with all that
 //! its landing will say. A candidate is a pure function of its operation, its tree and its parents.
 
+use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::RefName;
@@ -62,6 +63,8 @@ impl Source {
 pub struct Shape {
     pub squash: bool,
     pub exact: bool,
+    /// Of a branch: merge it though that changes nothing.
+    pub allow_empty: bool,
 }
 
 /// A candidate and the record commit that keeps it.
@@ -83,7 +86,8 @@ pub fn build(
     let millis = session.clock.now_millis();
     let at = (millis / 1000) as i64;
     let (tip, old_text) = (source.tip().to_string(), old.to_string());
-    let shape_text = format!("{shape:?}");
+    // Part of the identity since the first version, so it stays as it was spelled there.
+    let shape_text = format!("Shape {{ squash: {}, exact: {} }}", shape.squash, shape.exact);
     let op =
         session.op_id(millis, &["land", source.name(), &tip, onto.as_str(), &old_text, &person, &shape_text]);
     let landing = match source {
@@ -103,6 +107,10 @@ pub fn build(
         }
         Source::Branch { name, tip } => {
             let new = merge_branch(session, name, *tip, onto, old, &person, at, op)?;
+            let objects = &session.repo.objects;
+            if !shape.allow_empty && objects.tree_of(new)? == objects.tree_of(old)? {
+                return Err(changes_nothing(name, *tip, onto, old));
+            }
             Landing { onto: onto.clone(), old, new, delta: None, branch: Some(name.clone()) }
         }
     };
@@ -165,7 +173,17 @@ fn merge_branch(
     })
 }
 
-fn branch_conflict(name: &RefName, tip: Oid, old: Oid, lines: Vec<String>) -> crate::domain::Failure {
+fn changes_nothing(name: &RefName, tip: Oid, onto: &RefName, old: Oid) -> Failure {
+    let (name, onto) = (name.short(), onto.short());
+    Refusal::new(Token::Empty, format!("to merge {name} would change nothing on {onto}"))
+        .oid("branch", tip)
+        .oid("target", old)
+        .show(format!("git log --oneline {old}..{tip} && git diff {old} {tip}"))
+        .next(format!("to have its commits there all the same: git skein land --allow-empty {name}"))
+        .into()
+}
+
+fn branch_conflict(name: &RefName, tip: Oid, old: Oid, lines: Vec<String>) -> Failure {
     let says = if lines.is_empty() {
         format!("{} and the target have more than one merge base", name.short())
     } else {

@@ -236,7 +236,11 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
         gates: gates.to_vec(),
         retries: 3,
         dry_run: false,
-        shape: verbs::candidate::Shape { squash: take.squash, exact: take.exact },
+        shape: verbs::candidate::Shape {
+            squash: take.squash,
+            exact: take.exact,
+            allow_empty: take.allow_empty,
+        },
         take: verbs::freeze::Take {
             uncommitted: take.uncommitted,
             any_outcome: take.any_outcome,
