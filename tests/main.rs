@@ -30,6 +30,7 @@ mod races;
 mod readme;
 mod reap;
 mod refusals;
+mod saying;
 mod shapes;
 mod support;
 mod trunk;

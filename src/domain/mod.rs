@@ -74,6 +74,7 @@ pub use refusals::REFUSALS;
 pub use refusals::explained;
 pub use tasks::Task;
 pub use tasks::bad as bad_tasks;
+pub use tasks::limit;
 pub use tasks::span;
 pub use tasks::tasks;
 pub use worker::End;

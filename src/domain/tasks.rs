@@ -81,8 +81,17 @@ impl Task {
 
 fn seconds(time: &Time) -> std::result::Result<u64, String> {
     match time {
-        Time::Seconds(seconds) => Ok((*seconds).max(1)),
-        Time::Text(text) => span(text).map(|span| span.as_secs().max(1)),
+        Time::Seconds(seconds) => limit(&seconds.to_string()),
+        Time::Text(text) => limit(text),
+    }
+    .map(|limit| limit.as_secs().max(1))
+}
+
+/// A time that a run may take.
+pub fn limit(text: &str) -> std::result::Result<Duration, String> {
+    match span(text)? {
+        Duration::ZERO => Err("without any time nothing can run; leave it out for no limit".to_owned()),
+        some => Ok(some),
     }
 }
 
@@ -98,6 +107,8 @@ pub fn span(text: &str) -> std::result::Result<Duration, String> {
 
 /// The tasks of `text`, blank lines left out. Everything that is wrong is named with its line.
 pub fn tasks(text: &str) -> Result<Vec<Task>> {
+    // Some editors begin a file with a mark of its encoding.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut tasks, mut wrong) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         if !line.trim_start().starts_with('{') {
@@ -178,8 +189,9 @@ mod tests {
 
     #[test]
     fn a_file_is_read() {
-        let text = "{\"task\":\"one\",\"name\":\"a\",\"timeout\":\"1h 30m\",\"silence\":0}\n\n\
+        let text = "{\"task\":\"one\",\"name\":\"a\",\"timeout\":\"1h 30m\",\"silence\":1}\n\n\
                     {\"task\":\"two\",\"after\":[\"a\"],\"paths\":[\"src/**\"],\"argv\":[\"sh\"]}";
+        assert_eq!(tasks(&format!("\u{feff}{text}")).unwrap().len(), 2);
         let found = tasks(text).unwrap();
         assert_eq!((found[0].line, found[0].timeout(), found[0].silence()), (1, Some(5400), Some(1)));
         assert_eq!(
@@ -202,6 +214,8 @@ mod tests {
             ("{\"task\":\"t\",\"paths\":[\"[\"]}", "line 1: paths: "),
             ("{\"task\":\"t\",\"timeout\":\"soon\"}", "line 1: timeout: give a time"),
             ("{\"task\":\"t\",\"silence\":-1}", "line 1: "),
+            ("{\"task\":\"t\",\"silence\":0}", "line 1: silence: without any time"),
+            ("{\"task\":\"t\",\"timeout\":\"0s\"}", "line 1: timeout: without any time"),
             ("{\"task\":\"t\",\"argv\":[]}", "line 1: argv: "),
             ("{\"task\":\"t\",\"after\":[\"x\"]}", "line 1: after: no task is named \"x\""),
             ("{\"task\":\"t\",\"name\":\"a\",\"after\":[\"a\"]}", "line 1: after: it waits for itself"),

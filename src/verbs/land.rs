@@ -349,6 +349,24 @@ pub fn already(
     Ok(None)
 }
 
+/// Refuses what `landing` brought home to a branch that is at `target` now, if it was taken back there.
+pub fn refuse_taken_back(
+    session: &Session<'_>,
+    landing: &Landing,
+    source: &Source,
+    target: Oid,
+) -> Result<()> {
+    if !is_taken_back(session, landing, source.tip(), target)? {
+        return Ok(());
+    }
+    Err(Refusal::new(Token::Reverted, format!("{} was taken back after it had landed", source.name()))
+        .oid("it landed as", landing.new)
+        .oid("the branch is at", target)
+        .show(format!("git log --oneline {}..{}", landing.new, landing.onto.short()))
+        .next("git revert the commit that took it back, or dispatch the task again")
+        .into())
+}
+
 /// Builds the outcome.
 struct Report<'a> {
     session: &'a Session<'a>,
@@ -371,16 +389,8 @@ impl Report<'_> {
 
     /// What was taken back after it had landed does not land again unasked: somebody wanted it away.
     fn already(&self, op: OpId, landing: &Landing, target: Oid) -> Result<Landed> {
-        let (Report { session, onto, .. }, landed) = (self, self.of(op, landing));
-        if !is_taken_back(session, landing, self.found.source.tip(), target)? {
-            return Ok(Landed { already: true, ..landed });
-        }
-        Err(Refusal::new(Token::Reverted, format!("{} was taken back after it had landed", landed.name))
-            .oid("it landed as", landing.new)
-            .oid("the branch is at", target)
-            .show(format!("git log --oneline {}..{}", landing.new, onto.short()))
-            .next("git revert the commit that took it back, or dispatch the task again")
-            .into())
+        refuse_taken_back(self.session, landing, &self.found.source, target)?;
+        Ok(Landed { already: true, ..self.of(op, landing) })
     }
 
     fn of(&self, op: OpId, landing: &Landing) -> Landed {

@@ -46,13 +46,14 @@ pub struct Row {
     pub task: String,
     pub outcome: Outcome,
     pub reason: Option<String>,
-    pub liveness: Liveness,
+    /// As long as its record says that it runs.
+    pub liveness: Option<Liveness>,
     pub flags: Vec<Flag>,
     pub base: Oid,
     pub base_name: String,
     pub onto: RefName,
-    /// Commits that the target has gained since the base.
-    pub behind: usize,
+    /// Commits that the target has gained since the base; none can be counted of a branch that is gone.
+    pub behind: Option<usize>,
     pub head: Oid,
     pub commits: usize,
     /// Files changed, uncommitted ones included as far as a snapshot saw them.
@@ -123,8 +124,8 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let head = picture.head;
     let work = History::read(objects, past, record.base, head)?;
     let behind = match view.branches.get(&record.onto) {
-        Some(target) => History::read(objects, past, record.base, *target)?.len(),
-        None => 0,
+        Some(target) => Some(History::read(objects, past, record.base, *target)?.len()),
+        None => None,
     };
     let liveness = custody::liveness(session, worker);
     let landed = ledger
@@ -142,7 +143,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         task: record.task.clone(),
         outcome: record.outcome,
         reason: record.reason.clone(),
-        liveness,
+        liveness: (record.outcome == Outcome::Active).then_some(liveness),
         flags: record.flags.clone(),
         base: record.base,
         base_name: record.base_name.clone(),

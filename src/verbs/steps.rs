@@ -46,6 +46,11 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
     let found = land::resolve(session, &view, name, request.take)?;
     let onto = found.target(session, &view, request)?;
     let tip = session.branch_tip(&view, &onto)?;
+    let view = session.view()?;
+    if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {
+        land::refuse_taken_back(session, &landing, &found.source, tip)?;
+        return Ok(landed_already(name, op, landing));
+    }
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?;
     let fresh =
         waiting.iter().find(|c| c.record.landing.old == tip && of_this_delta(&c.record, &found.source));
@@ -68,6 +73,12 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
     let old: Vec<Candidate> = waiting.into_iter().filter(|c| c.record.op != kept.record.op).collect();
     candidate::drop_all(session, &old)?;
     Ok(step(name, &kept.record, "created", false, Vec::new()))
+}
+
+fn landed_already(name: &str, op: OpId, landing: Landing) -> Step {
+    let Landing { onto, old, new, .. } = landing;
+    let (name, gates) = (name.to_owned(), Vec::new());
+    Step { name, op, onto, old, new, state: "integrated", already: true, gates }
 }
 
 fn of_this_delta(record: &CandidateRecord, source: &candidate::Source) -> bool {
@@ -116,9 +127,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     let waiting = candidate::waiting(session, &view, &found.source, &onto)?.pop();
     if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {
         candidate::let_go(session, waiting.as_slice());
-        let (name, gates) = (name.to_owned(), Vec::new());
-        let Landing { onto, old, new, .. } = landing;
-        return Ok(Step { name, op, onto, old, new, state: "integrated", already: true, gates });
+        return Ok(landed_already(name, op, landing));
     }
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
     let passed = waiting.record.admitted.as_deref();

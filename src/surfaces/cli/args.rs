@@ -1,5 +1,6 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
+use crate::domain::limit;
 use crate::domain::span;
 use crate::surfaces::present::Ends;
 use clap::Args;
@@ -247,10 +248,10 @@ pub struct Dispatch {
     #[arg(long = "check", value_name = "CMD", value_parser = command)]
     pub checks: Vec<String>,
     /// End the run after this time, such as 30s, 5m or 2h.
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = limit)]
     pub timeout: Option<Duration>,
     /// End the run after this time without output or a changed file.
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = limit)]
     pub silence: Option<Duration>,
     /// End the run when a line of output matches: the agent is done.
     #[arg(long, value_name = "RE")]

@@ -257,7 +257,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
         ..verbs::dispatch::Request::default()
     };
     if let Some(file) = &args.from {
-        let text = read(file, cwd)?;
+        let text = read(file, cwd, "give a file with a task in each line: git skein help dispatch")?;
         let at_once = args.jobs.map_or_else(verbs::batch::processors, |jobs| jobs as usize);
         return Ok(Page::batch(&verbs::batch::run(session, &text, &each, at_once, args.wait)?, json));
     }
@@ -292,12 +292,12 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
 /// A file is looked for where the command runs, `-C` included.
 fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
     match &args.file {
-        Some(file) => read(file, cwd),
+        Some(file) => read(file, cwd, "give a text file, or the task as an argument"),
         None => Ok(args.task.clone().unwrap_or_default()),
     }
 }
 
-fn read(file: &Path, cwd: &Path) -> Result<String> {
+fn read(file: &Path, cwd: &Path, next: &str) -> Result<String> {
     let read = if file.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
@@ -307,7 +307,7 @@ fn read(file: &Path, cwd: &Path) -> Result<String> {
     read.map_err(|e| {
         Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
             .show(format!("file '{}'", file.display()))
-            .next("give a text file, or the task as an argument")
+            .next(next)
             .into()
     })
 }
@@ -339,7 +339,7 @@ fn status(
         if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
             anstream::print!("\x1b[2J\x1b[H");
         }
-        page.print();
+        page.on_one_line(json).print();
         std::thread::sleep(Duration::from_secs(1));
     }
 }

@@ -52,6 +52,15 @@ impl Page {
         if json { Page::text(envelope(verb, "result", result)) } else { Page::text(human(result)) }
     }
 
+    /// JSON without its line breaks, for one picture after another. Inside a string there is none.
+    pub fn on_one_line(self, json: bool) -> Page {
+        if !json {
+            return self;
+        }
+        let out: String = self.out.lines().map(str::trim_start).collect();
+        Page { out: out + "\n", ..self }
+    }
+
     fn ending(self, exit: Exit) -> Page {
         Page { exit, ..self }
     }

@@ -2,7 +2,6 @@
 //! changes within a version.
 
 use crate::domain::Oid;
-use crate::domain::Outcome;
 use crate::domain::Presence;
 use crate::domain::Verdict;
 use crate::domain::c_quoted;
@@ -167,14 +166,14 @@ fn row(records: &mut Records, row: &Row) {
         &id,
         row.handle.as_str(),
         row.outcome.word(),
-        &or_none((row.outcome == Outcome::Active).then_some(row.liveness)),
+        &or_none(row.liveness),
         &if flags.is_empty() { "-".to_owned() } else { flags.join(",") },
         row.onto.as_str(),
         &row.base.to_string(),
         &row.head.to_string(),
         &or_none(row.snapshot),
         &or_none(row.landed),
-        &row.behind.to_string(),
+        &or_none(row.behind),
         &row.commits.to_string(),
         &row.files.to_string(),
         &row.deltas.to_string(),

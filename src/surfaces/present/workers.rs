@@ -146,11 +146,11 @@ fn state(row: &Row) -> String {
 
 /// Liveness is a question only while the record says that it runs.
 fn live(row: &Row) -> &'static str {
-    match (row.outcome, row.liveness) {
-        (Outcome::Active, Liveness::Live) => "live",
-        (Outcome::Active, Liveness::Gone) => "gone",
-        (Outcome::Active, Liveness::Unknown) => "unknown",
-        _ => "-",
+    match row.liveness {
+        Some(Liveness::Live) => "live",
+        Some(Liveness::Gone) => "gone",
+        Some(Liveness::Unknown) => "unknown",
+        None => "-",
     }
 }
 
@@ -159,7 +159,7 @@ fn table(rows: &[Row]) -> String {
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(["HANDLE", "OUTCOME", "LIVE", "BASE", "WORK", "AGE", "NEXT"]);
     for row in rows {
-        let behind = if row.behind > 0 { format!(" -{}", row.behind) } else { String::new() };
+        let behind = row.behind.filter(|n| *n > 0).map(|n| format!(" -{n}")).unwrap_or_default();
         let flags = if row.flags.is_empty() { String::new() } else { format!(" ({})", words(&row.flags)) };
         table.add_row([
             row.handle.to_string(),
@@ -188,10 +188,11 @@ fn card(card: &Card) -> String {
     field("outcome", format!("{}{reason}", paint(outcome_style(row.outcome), row.outcome.word())));
     field("liveness", live(row).to_owned());
     field("flags", words(&row.flags));
-    field(
-        "base",
-        format!("{} {} ({} behind {})", row.base.short(), line(&row.base_name), row.behind, row.onto.short()),
-    );
+    let distance = match row.behind {
+        Some(behind) => format!("{behind} behind {}", row.onto.short()),
+        None => format!("there is no branch {}", row.onto.short()),
+    };
+    field("base", format!("{} {} ({distance})", row.base.short(), line(&row.base_name)));
     field("head", format!("{} ({})", row.head.short(), work(row)));
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
@@ -219,7 +220,11 @@ fn card(card: &Card) -> String {
 
 fn ended(row: &Row) -> String {
     let reason = row.reason.as_ref().map(|r| format!(": {}", line(r))).unwrap_or_default();
-    let flags = if row.flags.is_empty() { String::new() } else { format!(" [{}]", words(&row.flags)) };
+    // What the reason says already is not said again.
+    let said =
+        |flag: &&Flag| row.reason.as_ref().is_some_and(|r| r.starts_with(&format!("{}:", flag.word())));
+    let flags: Vec<Flag> = row.flags.iter().filter(|flag| !said(flag)).copied().collect();
+    let flags = if flags.is_empty() { String::new() } else { format!(" [{}]", words(&flags)) };
     let outcome = paint(outcome_style(row.outcome), row.outcome.word());
     format!("{} {outcome}{reason}{flags} ({})\n{} {}\n", row.handle, work(row), paint(DIM, "next:"), row.next)
 }
