@@ -41,7 +41,7 @@ fn cell(hash: &str, refs: &str, old: bool) -> Option<World> {
     Some(world.env("PATH", "/usr/bin:/bin"))
 }
 
-fn knows_reftable(git: &str) -> bool {
+pub fn knows_reftable(git: &str) -> bool {
     let usage = Command::new(git).args(["init", "-h"]).output().unwrap().stdout;
     String::from_utf8_lossy(&usage).contains("--[no-]ref-format")
         || String::from_utf8_lossy(&usage).contains("--ref-format")

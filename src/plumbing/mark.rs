@@ -2,6 +2,10 @@
 //! the locks that it left can be told from those of others, and go. The note is locked as long as we or that git
 //! live. A lock goes only if it holds the very value that the note names for that ref, and is no other's then: who
 //! takes it must find it gone first, and only one at a time clears it away.
+//!
+//! The lock of a deletion holds nothing, and those of `packed-refs` and of reftables are everybody's. Once git says that
+//! all is prepared they are its own, and which files they are is noted too. One that a git left which was killed
+//! before it could say so stays, and is named by whoever it keeps from moving refs.
 
 use crate::domain::Oid;
 use crate::domain::RefName;
@@ -20,8 +24,12 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+use std::time::UNIX_EPOCH;
 
 const PREFIX: &str = "refs-";
+const HELD: &str = "held ";
+const PACKED: &str = "packed-refs.lock";
+const TABLES: &str = "reftable/tables.list.lock";
 
 /// A note, removed on drop.
 #[derive(Debug)]
@@ -52,6 +60,33 @@ impl Mark {
         self.file.rewind()?;
         self.file.write_all(text.as_bytes())
     }
+
+    /// Notes which files the locks `names` are, below `common`, now that git has them.
+    pub(super) fn hold(&mut self, common: &Path, names: &[String]) -> io::Result<()> {
+        let line = |name: &String| Some(format!("{HELD}{} {name}\n", identity(&common.join(name))?));
+        let text: String = names.iter().filter_map(line).collect();
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+/// What tells a file from any other that ever stood in its place; none where the file system does not say.
+fn identity(path: &Path) -> Option<String> {
+    let file = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let born = file.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}:{}:{}", file.dev(), file.ino(), born.as_nanos()))
+}
+
+/// The locks of a transaction of `edits` that cannot be told by what they hold.
+pub(super) fn nameless(edits: &[Edit], reftable: bool) -> Vec<String> {
+    if reftable {
+        return vec![TABLES.to_owned()];
+    }
+    let deleted = edits.iter().filter(|edit| edit.new.is_none());
+    let mut names: Vec<String> = deleted.map(|edit| format!("{}.lock", edit.name)).collect();
+    if !names.is_empty() {
+        names.push(PACKED.to_owned());
+    }
+    names
 }
 
 impl Drop for Mark {
@@ -109,6 +144,19 @@ impl Repo {
             if holds(&self.dirs.common.join("HEAD"), &format!("ref: {name}")) && holds(&head, "") {
                 disk::gone(fs::remove_file(&head))?;
                 gone.push(head);
+            }
+            disk::gone(fs::remove_file(&lock))?;
+            gone.push(lock);
+        }
+        for (told, name) in text.lines().filter_map(|line| line.strip_prefix(HELD)?.split_once(' ')) {
+            let of_a_ref = name.strip_suffix(".lock").is_some_and(|name| RefName::new(name).is_ok());
+            let lock = self.dirs.common.join(name);
+            if !(of_a_ref || name == PACKED || name == TABLES) || identity(&lock).as_deref() != Some(told) {
+                continue;
+            }
+            if name == PACKED {
+                // Made under that lock, and in the way of the next one who holds it.
+                disk::gone(fs::remove_file(self.dirs.common.join("packed-refs.new")))?;
             }
             disk::gone(fs::remove_file(&lock))?;
             gone.push(lock);

@@ -10,6 +10,7 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::disk;
 use crate::plumbing::mark::Mark;
+use crate::plumbing::mark::nameless;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
 use std::io::BufRead;
@@ -170,10 +171,23 @@ impl RefSession<'_> {
             }
             text.extend_from_slice(format!("{old}\0").as_bytes());
         }
-        text.extend_from_slice(b"prepare\0commit\0");
+        let held = nameless(edits, self.repo.is_reftable());
+        text.extend_from_slice(b"prepare\0");
+        let whole = held.is_empty() || self.mark.is_none();
+        if whole {
+            text.extend_from_slice(b"commit\0");
+        }
         stdin.write_all(&text)?;
         stdin.flush()?;
         for step in ["start: ok", "prepare: ok", "commit: ok"] {
+            if step == "commit: ok"
+                && !whole
+                && let Some(mark) = &mut self.mark
+            {
+                mark.hold(&self.repo.dirs.common, &held)?;
+                stdin.write_all(b"commit\0")?;
+                stdin.flush()?;
+            }
             let mut line = String::new();
             stdout.read_line(&mut line)?;
             if line.trim_end() != step {

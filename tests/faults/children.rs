@@ -4,6 +4,7 @@
 use crate::faults::scenes;
 use crate::faults::state;
 use crate::faults::sweep::clean;
+use crate::matrix::knows_reftable;
 use crate::support::World;
 use crate::support::acts::group_runs;
 use crate::support::acts::until;
@@ -287,6 +288,90 @@ fn locks_of_a_git_that_died_with_its_verb_are_cleared_away() {
         assert!(!notes.into_iter().any(|e| e.file_name().to_str().unwrap().starts_with("refs-")), "{part}");
         world.check();
     }
+}
+
+/// Kills `args` and its git, which has prepared a transaction and noted `lock`, which it holds; `sed` says of what it
+/// hears which commit it does not.
+fn die_prepared(world: &World, args: &[&str], sed: &str, lock: &str) {
+    let mut command = world.command(args);
+    with_git(world, &mut command, "update-ref", &format!("sed -uz '{sed}' | git \"$@\"; exit"));
+    let mut verb = command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let noted = || {
+        let notes = fs::read_dir(world.path(".git/skein/run")).unwrap().flatten();
+        let mut notes = notes.filter(|e| e.file_name().to_str().unwrap().starts_with("refs-"));
+        let holds = |text: String| text.lines().any(|l| l.starts_with("held ") && l.ends_with(lock));
+        notes.any(|e| fs::read_to_string(e.path()).is_ok_and(holds)) && world.path(".git").join(lock).exists()
+    };
+    until("git to be prepared", noted);
+    // Told to commit, it does not hear it.
+    std::thread::sleep(Duration::from_millis(100));
+    let kill = Command::new("kill").args(["-9", "--", &format!("-{}", verb.id())]).status();
+    assert!(kill.unwrap().success());
+    verb.wait().unwrap();
+    until("all of them to end", || !group_runs(&verb.id().to_string()));
+    assert!(world.path(".git").join(lock).exists());
+}
+
+/// The locks of a deletion hold nothing, and that of all packed refs is everybody's. They are known by the file.
+#[test]
+fn locks_of_deletions_are_cleared_away() {
+    let world = many_changes();
+    world.skein(&["land", "fix"]).ok();
+    world.git(["pack-refs", "--all"]);
+    let reap = ["reap", "fix", "--yes"];
+    let whole = world.copy();
+    whole.skein(&reap).ok();
+    let id = world.ulid("fix");
+    let locks = [format!("refs/skein/worker/{id}.lock"), "packed-refs.lock".to_owned()];
+    let there = |world: &World| locks.iter().filter(|l| world.path(".git").join(l).exists()).count();
+    let died = world.copy();
+    let sed = format!("\\,^update refs/skein/worker/{id}$,h;/^commit$/{{x;/./d;x;}}");
+    die_prepared(&died, &reap, &sed, &locks[0]);
+    assert_eq!(there(&died), 2);
+    assert!(died.path(".git/packed-refs.new").exists());
+    // Not the files that were noted, but as empty, of the same names and in the same place.
+    let theirs = died.copy();
+    let refused = theirs.skein(&reap).refused("ref-locked", 75);
+    assert!(locks.iter().all(|lock| refused.err.contains(lock)), "{}", refused.err);
+    assert!(refused.err.contains("if nobody does, remove them"), "{}", refused.err);
+    assert_eq!(there(&theirs), 2);
+
+    let said = died.skein(&reap).ok();
+    assert!(locks.iter().all(|lock| said.err.contains(lock)), "{said:?}");
+    assert_eq!(there(&died), 0);
+    assert!(!died.path(".git/packed-refs.new").exists());
+    assert_eq!(died.git(["for-each-ref", "refs/skein/worker"]), "");
+    if let Some(difference) = state::differ(&state::of(&whole), &state::of(&died)) {
+        panic!("{difference}");
+    }
+    died.check();
+}
+
+#[test]
+fn the_lock_of_reftables_is_cleared_away() {
+    let git = std::env::var("SKEIN_TEST_GIT").unwrap_or_else(|_| "git".to_owned());
+    if !knows_reftable(&git) {
+        return;
+    }
+    let world = World::with_formats(&["--ref-format=reftable"]);
+    world.worker("fix", scenes::WORK);
+    let lock = "reftable/tables.list.lock";
+    // The intent of a landing, and the move of the trunk.
+    for nth in [1, 2] {
+        let died = world.copy();
+        let sed = format!("/^commit$/{{x;s/^/x/;/^x\\{{{nth}\\}}$/{{x;d;}};x;}}");
+        die_prepared(&died, &["land", "fix"], &sed, lock);
+        let said = died.skein(&["land", "fix"]).ok();
+        assert!(said.err.contains(lock), "{said:?}");
+        assert!(!died.path(".git").join(lock).exists());
+        assert_eq!(died.git(["rev-list", "--count", "main"]), "2");
+        died.check();
+    }
+    // One that nobody noted is somebody's.
+    fs::write(world.path(".git").join(lock), "").unwrap();
+    let refused = world.skein(&["land", "fix"]).refused("ref-locked", 75);
+    assert!(refused.err.contains(lock), "{}", refused.err);
+    assert!(world.path(".git").join(lock).exists());
 }
 
 /// What a dead process noted proves nothing where somebody else has the lock by now.
