@@ -153,6 +153,74 @@ fn completions_for_other_shells_know_the_verbs() {
     world.skein(&["completions", "tcsh"]).code(129);
 }
 
+/// The part of the completions for `shell` that is about the verb `path`; several where they cannot be told apart.
+fn parts<'t>(shell: &str, text: &'t str, path: &[String]) -> Vec<Vec<&'t str>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let block = |begins: String, ends: &str| -> Vec<Vec<&'t str>> {
+        let starts = lines.iter().enumerate().filter(|(_, line)| line.trim() == begins);
+        let rest =
+            |at: usize| lines[at + 1..].iter().copied().take_while(|line| line.trim() != ends).collect();
+        starts.map(|(at, _)| rest(at)).collect()
+    };
+    let whole = [&["git-skein".to_owned()], path].concat().join(";");
+    match (shell, path) {
+        ("zsh", []) => block("_git-skein() {".to_owned(), "case $state in"),
+        ("zsh", [.., last]) => block(format!("({last})"), ";;"),
+        ("powershell", _) => block(format!("'{whole}' {{"), "break"),
+        ("elvish", _) => block(format!("&'{whole}'= {{"), "}"),
+        _ => {
+            let when = match path {
+                [] => "__fish_git_skein_needs_command\"".to_owned(),
+                [verb] => format!("__fish_git_skein_using_subcommand {verb}"),
+                [verb, step, ..] => {
+                    format!(
+                        "__fish_git_skein_using_subcommand {verb}; and __fish_seen_subcommand_from {step}\""
+                    )
+                }
+            };
+            let of_it = |line: &str| {
+                let rest = line.split_once(&when).map(|(_, rest)| rest);
+                rest.is_some_and(|rest| path.len() != 1 || rest.starts_with(['"', ';']))
+            };
+            vec![lines.iter().copied().filter(|line| of_it(line)).collect()]
+        }
+    }
+}
+
+#[test]
+fn the_other_shells_complete_every_verb_and_flag() {
+    let world = World::new();
+    let declared = declared(&world);
+    for shell in ["zsh", "fish", "powershell", "elvish"] {
+        let text = world.skein(&["completions", shell]).ok().out;
+        for (verb, flags) in &declared {
+            let parts = parts(shell, &text, verb);
+            assert!(!parts.is_empty(), "{shell} does not know {verb:?}");
+            for flag in flags {
+                let name = &flag[2..];
+                let spelled = match shell {
+                    "zsh" => vec![format!("--{name}["), format!("--{name}=[")],
+                    "fish" => vec![format!(" -l {name} ")],
+                    "powershell" => vec![format!("'--{name}'")],
+                    _ => vec![format!("cand --{name} ")],
+                };
+                let has = |part: &Vec<&str>| part.iter().any(|l| spelled.iter().any(|s| l.contains(s)));
+                assert!(parts.iter().any(has), "{shell} {verb:?} {flag}: {parts:?}");
+            }
+            let verbs = declared.keys().filter(|other| other.len() == 1 && verb.is_empty());
+            for below in verbs.map(|path| &path[0]) {
+                let named = match shell {
+                    "zsh" => text.contains(&format!("\n'{below}:")),
+                    "fish" => text.contains(&format!("-f -a \"{below}\"")),
+                    "powershell" => text.contains(&format!("'{below}', '{below}'")),
+                    _ => text.contains(&format!("cand {below} ")),
+                };
+                assert!(named, "{shell} {below}");
+            }
+        }
+    }
+}
+
 /// The tables of docs/refusals.md are those of the program. `SKEIN_GOLDEN=write` writes them again.
 #[test]
 fn the_list_of_refusals_is_the_programs() {
