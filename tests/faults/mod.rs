@@ -3,6 +3,7 @@
 
 mod children;
 mod disk;
+mod options;
 mod reap;
 mod scenes;
 mod state;

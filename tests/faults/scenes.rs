@@ -277,7 +277,7 @@ fn dispatched(world: &World) -> State {
 }
 
 /// Whether the strike came before the supervisor had taken over. If it had, the worker does its work.
-fn not_taken_over(world: &World) -> bool {
+pub fn not_taken_over(world: &World) -> bool {
     all_ended(world);
     let status = world.skein(&["status", "--json"]).ok().json();
     let worker = status["result"]["workers"].as_array().unwrap().first().cloned();
@@ -350,7 +350,7 @@ fn dispatch_with_uncommitted_changes() {
     sweep::run(&Scene { state: with_person, again: not_taken_over, after, plans, ..scene });
 }
 
-fn with_person(world: &World) -> State {
+pub fn with_person(world: &World) -> State {
     let mut state = dispatched(world);
     state.extend(state::person(world));
     // Whether a snapshot was taken on the way is up to the scheduler.
