@@ -1,6 +1,14 @@
-//! A trunk that moves while a landing is under way.
+//! A trunk that moves while a landing is under way, and a working tree that changes while it is taken.
 
 use crate::support::World;
+use crate::support::acts::until;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// A gate that moves the trunk as often as the file beside the repository says, each time to another tree.
 fn mover(world: &World, times: u32) -> String {
@@ -65,4 +73,60 @@ fn f17_a_kept_candidate_goes_with_the_landing_however_that_comes() {
     assert_eq!(world.local_refs("candidate").len(), 1, "a rehearsal drops nothing");
     world.skein(&["land", "w"]).ok();
     assert_all_there(&world, 1);
+}
+
+/// Somebody who was not found goes on writing while the work is taken: what is taken is one picture, each file as it
+/// was at one moment, and nothing of it is read a second time.
+#[test]
+fn what_is_taken_while_somebody_writes_is_one_picture() {
+    let world = World::new();
+    world.worker("w", "echo 0 >whole.txt && : >log.txt && git add -A && git commit -qm fixed");
+    let (tree, beside) = (world.worktree("w"), world.root().join("beside"));
+    let (end, written) = (AtomicBool::new(false), AtomicU64::new(0));
+    let seen = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut log = fs::OpenOptions::new().append(true).open(tree.join("log.txt")).unwrap();
+            for n in 1.. {
+                // As an editor saves: a new file in the place of the old one, and never half of either.
+                fs::write(&beside, format!("{}\n", n % 10).repeat(n % 700)).unwrap();
+                fs::rename(&beside, tree.join("whole.txt")).unwrap();
+                writeln!(log, "{n}").unwrap();
+                written.store(n as u64, Ordering::SeqCst);
+                if end.load(Ordering::SeqCst) {
+                    return;
+                }
+            }
+        });
+        let seen = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let mut seen = Vec::new();
+            for verb in ["import", "import", "import", "land"] {
+                let before = written.load(Ordering::SeqCst);
+                until("it to write on", || written.load(Ordering::SeqCst) > before);
+                world.skein(&[verb, "w", "--uncommitted"]).ok();
+                let n = world.field("w", "deltas");
+                let record = format!("refs/skein/worker/{}:delta/{n}/delta.json", world.ulid("w"));
+                let delta: serde_json::Value = serde_json::from_str(&world.git(["show", &record])).unwrap();
+                let text = |key: &str| delta[key].as_str().unwrap().to_owned();
+                seen.push((n.as_u64().unwrap(), text("tip"), text("tree")));
+            }
+            seen
+        }));
+        end.store(true, Ordering::SeqCst);
+        seen.unwrap()
+    });
+    let log = fs::read_to_string(tree.join("log.txt")).unwrap();
+    for (_, tip, tree) in &seen {
+        assert_eq!(world.rev(&format!("{tip}^{{tree}}")), *tree);
+        let whole = world.git(["show", &format!("{tree}:whole.txt")]);
+        let versions: BTreeSet<&str> = whole.lines().collect();
+        assert!(versions.len() <= 1, "two versions in one file: {versions:?}");
+        let log_then = world.git(["show", &format!("{tree}:log.txt")]);
+        assert!(log.starts_with(&log_then), "the log never was so");
+    }
+    let numbers: Vec<u64> = seen.iter().map(|(n, ..)| *n).collect();
+    assert_eq!(numbers, [1, 2, 3, 4], "each look saw more");
+    // What landed is the very picture, whatever was written meanwhile and since.
+    assert_eq!(world.rev("main^{tree}"), seen[3].2);
+    world.skein(&["landed", "w"]).ok();
+    world.check();
 }
