@@ -3,6 +3,7 @@
 
 mod copies;
 mod files;
+mod formats;
 mod names;
 mod stores;
 
@@ -47,24 +48,34 @@ pub fn allowing_files(world: &World, args: &[&str]) {
     world.git([&["-c", "protocol.file.allow=always"], args].concat());
 }
 
-#[test]
-fn a_bare_repository() {
-    let mut world = World::in_memory();
+/// The world's repository is from now on a bare clone of it.
+fn bare(mut world: World) -> World {
     let bare = world.root().join("bare.git");
     world.git(["clone", "-q", "--bare", ".", &text(&bare)]);
     (world.repo, world.cwd) = (bare.clone(), bare);
     world.git(["config", "user.name", "Ada"]);
     world.git(["config", "user.email", "ada@example.invalid"]);
+    world
+}
+
+/// `main` is checked out beside the repository, where the person stands.
+fn linked(mut world: World) -> World {
+    world.git(["switch", "-qc", "desk"]);
+    world.git(["worktree", "add", "-q", "../linked", "main"]);
+    world.cwd = world.root().join("linked");
+    world
+}
+
+#[test]
+fn a_bare_repository() {
+    let world = bare(World::in_memory());
     round(&world, "one");
     round(&world, "two");
 }
 
 #[test]
 fn a_linked_worktree_as_the_place_to_stand() {
-    let mut world = World::in_memory();
-    world.git(["switch", "-qc", "desk"]);
-    world.git(["worktree", "add", "-q", "../linked", "main"]);
-    world.cwd = world.root().join("linked");
+    let world = linked(World::in_memory());
     round(&world, "one");
     assert!(!world.path("d").exists(), "the main checkout is on another branch");
 }
@@ -175,8 +186,7 @@ fn a_git_folder_and_files_named_by_the_environment() {
 }
 
 /// A project with the submodule `sub`.
-fn with_submodule() -> World {
-    let world = World::in_memory();
+fn with_submodule(world: World) -> World {
     let lib = world.root().join("lib");
     world.git(["clone", "-q", ".", &text(&lib)]);
     allowing_files(&world, &["submodule", "--quiet", "add", "../lib", "sub"]);
@@ -186,7 +196,7 @@ fn with_submodule() -> World {
 
 #[test]
 fn inside_a_submodule() {
-    let mut world = with_submodule();
+    let mut world = with_submodule(World::in_memory());
     let above = world.rev("main");
     world.cwd = world.path("sub");
     world.git(["config", "user.name", "Ada"]);
@@ -201,7 +211,7 @@ fn inside_a_submodule() {
 
 #[test]
 fn a_project_with_submodules() {
-    let world = with_submodule();
+    let world = with_submodule(World::in_memory());
     round(&world, "one");
     // Changed there by the person: it stays, and hinders nobody.
     world.git([
@@ -240,8 +250,7 @@ fn a_project_with_submodules() {
 }
 
 /// `main` with folders `in` and `out`, of which only `in` is checked out.
-fn sparse(index: bool) -> World {
-    let world = World::in_memory();
+fn sparse(world: World, index: bool) -> World {
     for path in ["in/1", "out/1", "out/deep/2"] {
         world.write(path, "x\n");
     }
@@ -266,12 +275,12 @@ fn sparse_round(world: &World) {
 
 #[test]
 fn a_sparse_checkout() {
-    sparse_round(&sparse(false));
+    sparse_round(&sparse(World::in_memory(), false));
 }
 
 #[test]
 fn a_sparse_index() {
-    sparse_round(&sparse(true));
+    sparse_round(&sparse(World::in_memory(), true));
 }
 
 #[test]

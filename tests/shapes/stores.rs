@@ -6,7 +6,7 @@ use crate::support::World;
 use std::fs;
 
 /// The world's repository is from now on a clone of it, made with `options`.
-fn cloned(mut world: World, options: &[&str]) -> World {
+pub fn cloned(mut world: World, options: &[&str]) -> World {
     let there = world.root().join("clone");
     // Only what is fetched can be cut off or left out.
     let scheme = if options.contains(&"--shared") { "" } else { "file://" };
@@ -18,8 +18,7 @@ fn cloned(mut world: World, options: &[&str]) -> World {
     world
 }
 
-fn with_history() -> World {
-    let world = World::in_memory();
+pub fn with_history(world: World) -> World {
     for n in 1..=5 {
         world.write("h.txt", &format!("{n}\n"));
         world.write(&format!("old/{n}"), &format!("only in {n}\n"));
@@ -34,7 +33,7 @@ fn with_history() -> World {
 
 #[test]
 fn a_history_that_is_cut_off() {
-    let world = cloned(with_history(), &["--depth", "1"]);
+    let world = cloned(with_history(World::in_memory()), &["--depth", "1"]);
     round(&world, "one");
     round(&world, "two");
     // Beyond the cut there is nothing to compare with.
@@ -64,7 +63,7 @@ fn a_history_that_is_cut_off() {
 
 #[test]
 fn a_branch_that_shares_nothing_within_the_cut() {
-    let world = with_history();
+    let world = with_history(World::in_memory());
     world.git(["branch", "far", "main~3"]);
     world.git(["checkout", "-q", "far"]);
     world.write("far.txt", "far\n");
@@ -84,14 +83,14 @@ fn a_branch_that_shares_nothing_within_the_cut() {
 
 #[test]
 fn objects_that_are_borrowed() {
-    let world = cloned(with_history(), &["--shared"]);
+    let world = cloned(with_history(World::in_memory()), &["--shared"]);
     assert!(world.path(".git/objects/info/alternates").is_file());
     round(&world, "one");
 }
 
 #[test]
 fn all_refs_packed_and_every_index_of_packs() {
-    let world = with_history();
+    let world = with_history(World::in_memory());
     round(&world, "one");
     for _ in 0..2 {
         world.git(["pack-refs", "--all", "--prune"]);
@@ -111,7 +110,7 @@ fn all_refs_packed_and_every_index_of_packs() {
 /// Blobs come only when somebody asks for them.
 #[test]
 fn a_clone_without_blobs() {
-    let world = cloned(with_history(), &["--filter=blob:none"]);
+    let world = cloned(with_history(World::in_memory()), &["--filter=blob:none"]);
     let missing = || world.git(["rev-list", "--objects", "--all", "--missing=print"]).matches("\n?").count();
     assert!(missing() > 0, "nothing is missing");
     round(&world, "one");
@@ -136,7 +135,7 @@ fn a_clone_without_blobs() {
 /// The one who has them is gone.
 #[test]
 fn a_clone_without_blobs_whose_origin_is_gone() {
-    let world = with_history();
+    let world = with_history(World::in_memory());
     let origin = world.repo.clone();
     let world = cloned(world, &["--filter=blob:none"]);
     fs::rename(&origin, world.root().join("gone")).unwrap();
