@@ -66,6 +66,8 @@ pub struct Heard {
     pub cherry: String,
     /// `git merge-base --is-ancestor`.
     pub merged: bool,
+    /// Whether worktrunk takes the branch for integrated, if `SKEIN_WORKTRUNK` says where that is.
+    pub integrated: Option<bool>,
     /// Replacements or grafts make git's own tools see another history.
     pub disguised: bool,
 }
@@ -105,6 +107,7 @@ fn hear(case: &Case, format: &str) -> Heard {
             _ => "failed".to_owned(),
         },
         merged: git(&["merge-base", "--is-ancestor", "S", "T"]).code == 0,
+        integrated: std::env::var("SKEIN_WORKTRUNK").ok().map(|wt| integrated(&wt, dir.path())),
         disguised: story.replace.is_some() || story.graft.is_some(),
     };
     if story.claims.is_empty() {
@@ -116,6 +119,19 @@ fn hear(case: &Case, format: &str) -> Heard {
         heard.shown = signs(&result["cherry"]);
     }
     heard
+}
+
+/// What `wt list` says of the branch: that it may be removed, since its content is in the default branch. It wants a
+/// worktree to stand in.
+fn integrated(wt: &str, dir: &Path) -> bool {
+    let git = |args: &[&str]| ran(bare("git", dir).args(args).output().unwrap()).ok();
+    git(&["symbolic-ref", "HEAD", "refs/heads/T"]);
+    git(&["config", "worktrunk.default-branch", "T"]);
+    git(&["worktree", "add", "--quiet", "--no-checkout", "beside", "T"]);
+    let said = ran(bare(wt, dir).args(["list", "--branches", "--format=json"]).output().unwrap()).json();
+    let rows = said.as_array().or_else(|| said["items"].as_array()).unwrap();
+    let row = rows.iter().find(|row| row["branch"] == "S").unwrap_or_else(|| panic!("no S: {said}"));
+    ["empty", "integrated"].iter().any(|state| row["main_state"] == *state)
 }
 
 fn bare(program: &str, dir: &Path) -> Command {
