@@ -127,7 +127,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         Some(target) => Some(History::read(objects, past, record.base, *target)?.len()),
         None => None,
     };
-    let liveness = custody::liveness(session, worker);
+    let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
     let landed = ledger
         .deltas()
         .find(|(op, _, d)| d.worker == worker.id && d.n == record.deltas && !ledger.is_taken_back(**op))
@@ -143,7 +143,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         task: record.task.clone(),
         outcome: record.outcome,
         reason: record.reason.clone(),
-        liveness: (record.outcome == Outcome::Active).then_some(liveness),
+        liveness,
         flags: record.flags.clone(),
         base: record.base,
         base_name: record.base_name.clone(),
@@ -175,10 +175,10 @@ impl Row {
     }
 }
 
-fn next(outcome: Outcome, liveness: Liveness, landed: bool, files: usize, handle: &Handle) -> String {
+fn next(outcome: Outcome, liveness: Option<Liveness>, landed: bool, files: usize, handle: &Handle) -> String {
     let verb = match (outcome, liveness) {
         _ if landed => "reap",
-        (Outcome::Active, Liveness::Live) => "wait",
+        (Outcome::Active, Some(Liveness::Live)) => "wait",
         (Outcome::Active, _) => "stop",
         (Outcome::Ready | Outcome::Stopped, _) if files > 0 => "land",
         (Outcome::NeedsInput, _) if files > 0 => "show --diff",
