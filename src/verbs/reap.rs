@@ -232,7 +232,8 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
         return Ok(Case { worker: worker.clone(), registration, seen: None, row });
     }
     let seen = match registration.look(session, worker) {
-        Err(Failure::Refusal(refusal)) => {
+        // A full disk says nothing of the worker.
+        Err(Failure::Refusal(refusal)) if refusal.token.exit() != Exit::Fault => {
             row.fate = Fate::Keep(Keep::Uncaptured);
             row.uncaptured = vec![refusal.says];
             return Ok(Case { worker: worker.clone(), registration, seen: None, row });
