@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, and runs git to look at what the binary did"
 )]
 
+mod agents;
 mod batch;
 mod cache;
 mod cases_d;

@@ -1,16 +1,172 @@
-//! The agents that are known by name.
+//! The agents that are known by name: how each is called, where it keeps its own state, and what its output says.
 
-/// Where each keeps its settings, credentials and sessions, below the home folder.
-const STATE: &[(&str, &[&str])] = &[
-    ("claude", &[".claude"]),
-    ("codex", &[".codex"]),
-    ("pi", &[".pi"]),
-    ("opencode", &[".config/opencode", ".local/share/opencode", ".local/state/opencode"]),
-    ("gemini", &[".gemini"]),
-    ("aider", &[".aider"]),
+mod said;
+
+pub use said::Said;
+pub use said::Tally;
+
+use crate::domain::Jail;
+use serde_json::Value;
+
+/// One known agent.
+pub struct Agent {
+    /// Of its program, too.
+    pub name: &'static str,
+    /// How it is called for one task, in a jail.
+    jailed: &'static [&'static str],
+    /// The same without a jail, where its own fences stay up.
+    free: &'static [&'static str],
+    /// Where it keeps settings, credentials and sessions, below the home folder.
+    pub state: &'static [&'static str],
+    /// A regular expression for the line that ends its work; some stay after it.
+    pub ends: Option<&'static str>,
+    /// What an event of its output says.
+    said: fn(&Value, &mut Vec<Said>),
+}
+
+/// In the order in which they are listed.
+pub const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude",
+        jailed: &[
+            "-p",
+            "{brief}",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--dangerously-skip-permissions",
+        ],
+        free: &[
+            "-p",
+            "{brief}",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--permission-mode",
+            "acceptEdits",
+        ],
+        state: &[".claude"],
+        ends: Some(r#"^\{"type":"result","#),
+        said: said::claude,
+    },
+    Agent {
+        name: "codex",
+        jailed: &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "{brief}"],
+        free: &["exec", "--json", "--sandbox", "workspace-write", "{brief}"],
+        state: &[".codex"],
+        ends: Some(r#"^\{"type":"turn\.(completed|failed)""#),
+        said: said::codex,
+    },
+    Agent {
+        name: "pi",
+        jailed: &["--mode", "json", "-p", "{brief}"],
+        free: &["--mode", "json", "-p", "{brief}"],
+        state: &[".pi"],
+        ends: Some(r#"^\{"type":"agent_end""#),
+        said: said::pi,
+    },
+    Agent {
+        name: "opencode",
+        jailed: &["run", "--format", "json", "{brief}"],
+        free: &["run", "--format", "json", "{brief}"],
+        state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
+        ends: Some(r#"^\{"type":"step_finish",.*"reason":"stop""#),
+        said: said::opencode,
+    },
+    Agent {
+        name: "gemini",
+        jailed: &["--output-format", "stream-json", "--approval-mode", "yolo", "-p", "{brief}"],
+        free: &["--output-format", "stream-json", "--approval-mode", "auto_edit", "-p", "{brief}"],
+        state: &[".gemini"],
+        ends: Some(r#"^\{"type":"result""#),
+        said: said::gemini,
+    },
+    Agent {
+        name: "aider",
+        jailed: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        free: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        state: &[".aider"],
+        ends: None,
+        said: said::nothing,
+    },
 ];
 
-/// The folders that agent `program` writes its own state to, below the home folder.
-pub fn agent_state(program: &str) -> &'static [&'static str] {
-    STATE.iter().find(|(name, _)| *name == program).map(|(_, folders)| *folders).unwrap_or_default()
+impl Agent {
+    pub fn named(name: &str) -> Option<&'static Agent> {
+        AGENTS.iter().find(|agent| agent.name == name)
+    }
+
+    /// The one that a command starts, if it is known: by the last part of the program's path.
+    pub fn of(argv: &[String]) -> Option<&'static Agent> {
+        Agent::named(argv.first()?.rsplit('/').next()?)
+    }
+
+    /// The command for one task.
+    pub fn argv(&self, jail: Jail) -> Vec<String> {
+        let words = if jail.is_none() { self.free } else { self.jailed };
+        [self.name].iter().chain(words).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// What its output says so far. Lines that are no events say nothing.
+    pub fn tally(&self, output: &str) -> Tally {
+        let mut found = Vec::new();
+        for line in output.split('\n').filter(|line| line.starts_with('{')) {
+            if let Ok(event) = serde_json::from_str(line) {
+                (self.said)(&event, &mut found);
+            }
+        }
+        Tally::of(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_found_by_its_program_and_takes_the_brief() {
+        for agent in AGENTS {
+            let path = format!("/opt/bin/{}", agent.name);
+            assert_eq!(Agent::of(&[path]).map(|a| a.name), Some(agent.name));
+            for jail in [Jail::None, Jail::Bwrap] {
+                assert!(agent.argv(jail).contains(&"{brief}".to_owned()));
+            }
+            assert!(agent.ends.is_none_or(|ends| regex::Regex::new(ends).is_ok()));
+        }
+        assert!(Agent::of(&["sh".to_owned()]).is_none() && Agent::of(&[]).is_none());
+    }
+
+    /// Recorded from the agents themselves, claude's and gemini's written after what they document.
+    #[test]
+    fn what_they_say_is_read() {
+        let output = |name: &str| {
+            let path = format!("{}/fixtures/agents/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+            std::fs::read_to_string(path).unwrap()
+        };
+        for (name, turns, tools, tokens_in, tokens_out, cost) in [
+            ("claude", 2, 1, 300, 20, Some(0.0125)),
+            ("codex", 1, 2, 3, 3, None),
+            ("pi", 3, 2, 3, 3, None),
+            ("opencode", 3, 2, 3, 3, None),
+            ("gemini", 1, 1, 300, 30, None),
+        ] {
+            let agent = Agent::named(name).unwrap();
+            let output = output(name);
+            let tally = agent.tally(&output);
+            assert_eq!((tally.turns, tally.tools), (turns, tools), "{name}");
+            assert_eq!(
+                (tally.tokens_in, tally.tokens_out, tally.cost),
+                (tokens_in, tokens_out, cost),
+                "{name}"
+            );
+            assert_eq!(tally.text.as_deref(), Some("The greeting is for the world now."), "{name}");
+            assert!(tally.command.is_some_and(|c| c.contains("greeting.txt")), "{name}");
+            assert!(tally.done && tally.error.is_none(), "{name}");
+            let ends = regex::Regex::new(agent.ends.unwrap()).unwrap();
+            let at = output.lines().position(|line| ends.is_match(line));
+            assert_eq!(at, Some(output.lines().count() - 1), "{name}: the last line ends it, and no other");
+        }
+        let odd = "{\"type\":1}\n{\n[]\nplain\n{\"type\":\"agent_end\"";
+        assert!(Agent::named("pi").unwrap().tally(odd).is_empty());
+    }
 }

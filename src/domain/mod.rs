@@ -21,7 +21,9 @@ mod refusals;
 mod tasks;
 mod worker;
 
-pub use agent::agent_state;
+pub use agent::AGENTS;
+pub use agent::Agent;
+pub use agent::Tally;
 pub use change::Change;
 pub use change::Entry;
 pub use change::Identity;

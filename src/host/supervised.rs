@@ -41,6 +41,9 @@ use tokio::time::timeout;
 /// How long output may still come when everything that we know of has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// How long an agent that is done may take to exit.
+const LEAVING: Duration = Duration::from_secs(2);
+
 /// How often ended orphans are buried.
 const REAP: Duration = Duration::from_secs(5);
 
@@ -172,7 +175,11 @@ impl Supervised<'_> {
                     let status = status.map_err(|e| Failure::fault("waiting for the agent", e))?;
                     break (ended_by(status), Some(status));
                 }
-                () = self.heard.told.notified() => break (Cause::Done { line: Vec::new() }, None),
+                () = self.heard.told.notified() => {
+                    // Most exit by themselves then, and have something to put in order first.
+                    let exited = timeout(LEAVING, child.wait()).await.ok().and_then(std::result::Result::ok);
+                    break (Cause::Done { line: Vec::new() }, exited);
+                }
                 () = spec.control.stopped() => break (Cause::Stopped, None),
                 _ = terms.recv() => break (Cause::Stopped, None),
                 () = self.out_of_time() => break (Cause::TimedOut, None),

@@ -1,5 +1,7 @@
 //! `dispatch`: one task becomes a worker in its own detached worktree, forked from a named base.
 
+use crate::domain::AGENTS;
+use crate::domain::Agent;
 use crate::domain::Globs;
 use crate::domain::Handle;
 use crate::domain::Jail;
@@ -56,7 +58,9 @@ pub struct Request {
     pub jail: Option<String>,
     /// Nothing starts that cannot be shut in.
     pub require_jail: bool,
-    /// Empty: the built-in scripted agent.
+    /// The name of a known agent, if `argv` is empty; else as `skein.agent` says.
+    pub agent: Option<String>,
+    /// Empty: the agent, else the built-in scripted one.
     pub argv: Vec<String>,
 }
 
@@ -94,6 +98,7 @@ pub struct Dispatched {
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     session.refuse_in_worker("dispatch")?;
+    let request = &with_agent(session, request)?;
     let wish = check(session, request)?;
     let view = session.view()?;
     let (onto, target) = target(session, &view, request)?;
@@ -143,6 +148,21 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     })
 }
 
+/// The request with the command of the agent that it names.
+fn with_agent(session: &Session<'_>, request: &Request) -> Result<Request> {
+    let named = request.agent.as_deref().or_else(|| session.config.get("skein.agent"));
+    let Some(name) = named.filter(|_| request.argv.is_empty()) else { return Ok(request.clone()) };
+    let agent = Agent::named(name).ok_or_else(|| {
+        let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+        Refusal::new(Token::AgentNotFound, format!("no agent is known as {name:?}"))
+            .lines([format!("known are {}", known.join(", "))])
+            .show("git config --get skein.agent")
+            .next("name a known agent, or give the whole command after --")
+    })?;
+    let level = jail::level(session, request.jail.as_deref(), request.require_jail)?;
+    Ok(Request { argv: agent.argv(level), ..request.clone() })
+}
+
 /// The branch that the work is for, and where it is.
 pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(RefName, Oid)> {
     let named = request.onto.as_deref().map(RefName::branch).transpose()?;
@@ -153,6 +173,7 @@ pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(
 
 /// Refuses what can be known to be wrong with a request now. Nothing is written.
 pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result<()> {
+    let request = &with_agent(session, request)?;
     check(session, request)?;
     let (onto, target) = target(session, view, request)?;
     base(session, request, &onto, target).map(drop)

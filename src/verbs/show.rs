@@ -1,8 +1,10 @@
 //! `show`: the card of one worker. Facts and the change set, never the transcript unless asked.
 
+use crate::domain::Agent;
 use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
+use crate::domain::Tally;
 use crate::plumbing::Kind;
 use crate::state::Worker;
 use crate::verbs::session::Session;
@@ -43,6 +45,9 @@ pub struct Card {
     pub exit: Option<i32>,
     pub outside: Vec<String>,
     pub jail: Jail,
+    /// What a known agent said in its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Tally>,
     pub changes: Vec<ChangeLine>,
 }
 
@@ -105,8 +110,16 @@ fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
         exit: record.exit,
         outside: record.outside.clone(),
         jail: record.jail,
+        said: said(session, worker)?,
         changes: changes.into_iter().map(line).collect(),
     })
+}
+
+/// What the agent said, if its output can be read: it is capped, and of this clone.
+fn said(session: &Session<'_>, worker: &Worker) -> Result<Option<Tally>> {
+    let Some(agent) = Agent::of(&worker.record.agent) else { return Ok(None) };
+    let output = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
+    Ok(Some(agent.tally(&output.to_str_lossy())).filter(|tally| !tally.is_empty()))
 }
 
 fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {

@@ -1,6 +1,7 @@
 //! The supervisor: one process per worker that outlives the command that started it. It runs the agent,
 //! keeps snapshots of its tree as it works, and writes how it ended.
 
+use crate::domain::Agent;
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
@@ -253,12 +254,6 @@ fn close(
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
 }
 
-/// Where the agent keeps its settings and sessions, if it is one that is known.
-fn agent_state(argv: &[String]) -> &'static [&'static str] {
-    let program = argv.first().map(|program| Path::new(program).file_name().unwrap_or_default());
-    crate::domain::agent_state(&program.unwrap_or_default().to_string_lossy())
-}
-
 fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
     let end = match ended.cause {
         Cause::Exited { code } => End::Exited(code),
@@ -285,7 +280,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         dir: session.local.private(id),
         admin,
         shown: vec![brief_file.clone()],
-        state: agent_state(&job.argv),
+        state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
     };
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
     let argv = gate::launched(session, argv);
@@ -309,6 +304,11 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     spec.timeout = job.limits.timeout.map(Duration::from_secs);
     spec.silence = job.limits.silence.map(Duration::from_secs);
     spec.done = done_pattern(&job.limits)?;
+    if let Some(ends) = Agent::of(&job.argv).and_then(|agent| agent.ends)
+        && spec.done.is_none()
+    {
+        spec.done = regex::bytes::Regex::new(ends).ok();
+    }
     spec.control = Control::new();
     Ok(spec)
 }

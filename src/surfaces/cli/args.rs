@@ -259,6 +259,10 @@ pub struct Dispatch {
     /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
+    /// The agent, by name: claude, codex, pi, opencode, gemini or aider; skein.agent is the default. Any other
+    /// command is given after --.
+    #[arg(long, value_name = "NAME", conflicts_with = "argv")]
+    pub agent: Option<String>,
     /// Shut the agent in: it sees the machine read-only and its own git alone, and writes only its worktree.
     /// With auto, which is also the default of skein.jail, wherever that works.
     #[arg(long, value_name = "LEVEL", value_parser = ["auto", "bwrap", "none"])]

@@ -253,6 +253,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
     let each = verbs::dispatch::Request {
         jail: args.jail.clone(),
         require_jail: args.require_jail,
+        agent: args.agent.clone(),
         argv: args.argv.clone(),
         ..verbs::dispatch::Request::default()
     };

@@ -4,6 +4,7 @@ use crate::domain::Flag;
 use crate::domain::Jail;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
+use crate::domain::Tally;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -108,6 +109,12 @@ fn dispatched(d: &Dispatched) -> String {
     text
 }
 
+fn spent(said: &Tally) -> String {
+    let cost = said.cost.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+    let counts = format!("{}, {}", count(said.turns, "turn"), count(said.tools, "tool call"));
+    format!("{counts}, {} tokens in, {} out{cost}", said.tokens_in, said.tokens_out)
+}
+
 /// The first of many names.
 fn some_of(names: &[String]) -> String {
     let some: Vec<String> = names.iter().take(5).map(|name| line(name)).collect();
@@ -196,6 +203,13 @@ fn card(card: &Card) -> String {
     field("head", format!("{} ({})", row.head.short(), work(row)));
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
+    if let Some(said) = &card.said {
+        field("spent", spent(said));
+        let first =
+            |text: &Option<String>| line(text.as_deref().unwrap_or_default().lines().next().unwrap_or(""));
+        field("said", first(&said.text));
+        field("error", first(&said.error));
+    }
     field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
     field("jail", card.jail.word().to_owned());
     field("paths", line(&card.paths.join(" ")));
