@@ -159,7 +159,7 @@ impl Bench<'_> {
             return Err(refused(&done));
         }
         let (index, _) = index_at(&self.index(), self.objects)?;
-        let new = Objects::lacking(&self.scratch.join("objects"), self.format(), Lack::default())?;
+        let new = Objects::lacking(&self.scratch.join("objects"), self.objects.format(), Lack::default())?;
         let placed: HashSet<BString> = placed.into_iter().collect();
         let mut edits = Vec::new();
         for change in files.iter().filter(|c| placed.contains(&c.path)) {
@@ -233,13 +233,6 @@ impl Bench<'_> {
         match self.objects.write_blob(&new.blob(oid)?)? {
             found if found == oid => Ok(()),
             found => Err(Failure::fault("storing a file", format!("it is {found}, git says {oid}"))),
-        }
-    }
-
-    fn format(&self) -> &'static str {
-        match self.objects.hash {
-            gix::hash::Kind::Sha256 => "sha256",
-            _ => "sha1",
         }
     }
 
