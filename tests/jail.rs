@@ -1,5 +1,6 @@
 //! Workers and gates that are shut in: they notice nothing, nobody notices them, and nothing of theirs is lost.
 
+mod limits;
 mod quarantine;
 
 use crate::support::Ran;
@@ -26,7 +27,7 @@ pub fn is_root() -> bool {
 }
 
 /// The same world for each user that can be tried.
-fn users() -> Vec<World> {
+pub fn users() -> Vec<World> {
     let mut found = vec![World::new()];
     if is_root() {
         found.push(World::new().given_to_nobody());

@@ -175,6 +175,7 @@ tokens! {
     UnknownRecord "unknown-record" No;
     AgentNotFound "agent-not-found" No;
     NoJail "no-jail" No;
+    BadLimit "bad-limit" No;
     NoTask "no-task" No;
     BadTasks "bad-tasks" No;
     NoIdentity "no-identity" No;

@@ -1,6 +1,7 @@
 //! Words and decisions. Facts in, a plan or a refusal out: no IO, no clock, no git.
 
 mod agent;
+mod bounds;
 mod change;
 mod claim;
 mod config;
@@ -24,6 +25,7 @@ mod worker;
 pub use agent::AGENTS;
 pub use agent::Agent;
 pub use agent::Tally;
+pub use bounds::Bounds;
 pub use change::Change;
 pub use change::Entry;
 pub use change::Identity;

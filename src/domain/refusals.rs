@@ -172,6 +172,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Install bubblewrap, or let the agent run free with `--jail none`",
             },
             Explained {
+                token: Token::BadLimit,
+                means: "A limit on what workers and gates may take of the machine cannot be read",
+                show: "`git config --show-origin --get-regexp '^skein\\.limit'`",
+                next: "Give a whole number above 0, with `k`, `m` or `g` for powers of 1024, or unset it",
+            },
+            Explained {
                 token: Token::NoTask,
                 means: "There is no task text",
                 show: "`git show refs/skein/worker/<id>:brief.md` shows another worker's",

@@ -1,11 +1,16 @@
 //! How supervisors and agents come to life: a process that outlives us, what it does first, and the
 //! launcher that becomes the agent. Our own binary is executed again, so no code runs after a bare fork.
 
+use crate::domain::Bounds;
 use crate::domain::Failure;
 use crate::domain::Result;
 use crate::host::output::append;
 use crate::host::process::command;
 use crate::host::process::not_started;
+use rustix::process::Resource;
+use rustix::process::Rlimit;
+use rustix::process::getrlimit;
+use rustix::process::setrlimit;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -42,10 +47,10 @@ pub fn become_supervisor() -> Result<()> {
     Ok(())
 }
 
-/// Turns this process into the agent `argv`, in its own group and bound to die with its supervisor, the
-/// process `parent`. Returns only when that fails; the caller then exits with 127.
-pub fn launch(parent: u32, argv: &[OsString]) -> Failure {
-    if let Err(failure) = bind_to(parent) {
+/// Turns this process into the agent `argv`, in its own group, within `bounds`, and bound to die with its
+/// supervisor, the process `parent`. Returns only when that fails; the caller then exits with 127.
+pub fn launch(parent: u32, bounds: &Bounds, argv: &[OsString]) -> Failure {
+    if let Err(failure) = bind_to(parent).and_then(|()| bound(bounds)) {
         return failure;
     }
     let name = argv.first().cloned().unwrap_or_default();
@@ -71,6 +76,19 @@ fn bind_to(parent: u32) -> Result<()> {
     }
 }
 
+/// Sets the limits, for good: neither this process nor one below it can lift them again.
+fn bound(bounds: &Bounds) -> Result<()> {
+    let wanted =
+        [(Resource::As, bounds.memory), (Resource::Nproc, bounds.processes), (Resource::Fsize, bounds.file)];
+    for (resource, most) in wanted.into_iter().filter_map(|(resource, most)| Some((resource, most?))) {
+        // What is allowed already may be less.
+        let most = getrlimit(resource).maximum.map_or(most, |now| now.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .map_err(|e| Failure::fault("limiting the agent", e))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
@@ -91,7 +109,7 @@ mod tests {
         let text = std::io::read_to_string(std::io::stdin()).unwrap();
         let (parent, words) = text.split_once('\n').unwrap();
         let argv: Vec<OsString> = words.lines().map(OsString::from).collect();
-        panic!("not launched: {:?}", launch(parent.parse().unwrap(), &argv));
+        panic!("not launched: {:?}", launch(parent.parse().unwrap(), &Bounds::default(), &argv));
     }
 
     fn sh(script: &str, dir: &Path) -> Run {

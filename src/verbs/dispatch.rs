@@ -2,6 +2,7 @@
 
 use crate::domain::AGENTS;
 use crate::domain::Agent;
+use crate::domain::Bounds;
 use crate::domain::Globs;
 use crate::domain::Handle;
 use crate::domain::Jail;
@@ -189,6 +190,7 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
     }
     Globs::new(request.paths.iter().map(String::as_str))?;
     supervise::done_pattern(&request.limits)?;
+    Bounds::of(&session.config)?;
     if let Some(program) = request.argv.first() {
         crate::host::find_program(session.env, program)?;
     }
@@ -277,7 +279,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
-    let job = Job::new(request, id, plan.jail);
+    let job = Job::new(request, id, plan.jail, Bounds::of(&session.config)?);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
     // a trace of work of its own is made anew.

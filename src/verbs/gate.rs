@@ -1,6 +1,7 @@
 //! The gate: commands that must pass on a candidate's tree, run in a throwaway worktree. What passed is
 //! evidence on the lane, and a tree that passed is not run again.
 
+use crate::domain::Bounds;
 use crate::domain::Change;
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -62,6 +63,7 @@ pub fn run(
     if todo.is_empty() {
         return Ok(());
     }
+    let bounds = Bounds::of(&session.config)?;
     let level = jail::level(session, None, false)?;
     let room = Room::make(session, candidate, op)?;
     let mut env = child_env(session, &room.admin.path);
@@ -71,7 +73,7 @@ pub fn run(
         let argv = vec!["/bin/sh".into(), "-c".into(), with_paths(command, changes)];
         let argv = jail::shut_in(session, level, &room.jail(), argv)?;
         let ended = crate::host::run_to_end(Run {
-            argv: launched(session, argv),
+            argv: launched(session, &bounds, argv),
             cwd: room.admin.path.clone(),
             env: env.clone(),
             stdin: None,
@@ -91,10 +93,15 @@ pub fn run(
     Ok(())
 }
 
-/// `argv` by way of our launcher, so that it ends with us.
-pub fn launched(session: &Session<'_>, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// `argv` by way of our launcher, so that it ends with us and keeps within bounds.
+pub fn launched(
+    session: &Session<'_>,
+    bounds: &Bounds,
+    argv: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
     let own = std::process::id().to_string();
-    let launcher = [session.env.exe().as_os_str().to_owned(), LAUNCH.into(), own.into(), "--".into()];
+    let exe = session.env.exe().as_os_str().to_owned();
+    let launcher = [exe, LAUNCH.into(), own.into(), bounds.word().into(), "--".into()];
     launcher.into_iter().chain(argv).collect()
 }
 

@@ -1,6 +1,7 @@
 //! `import`: freezes a worker's delta; with a branch, brings it there as a landing. On a branch that collects, its
 //! checks wait until that branch lands.
 
+use crate::domain::Bounds;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
@@ -31,6 +32,7 @@ pub struct Imported {
 pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &Request) -> Result<Imported> {
     session.refuse_in_worker("import")?;
     let into = into.map(RefName::branch).transpose()?;
+    Bounds::of(&session.config)?;
     let view = land::begin(session, request.dry_run)?;
     let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
     let worker = view.open_worker(&session.repo, name)?;

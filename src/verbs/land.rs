@@ -1,5 +1,6 @@
 //! `land`: freeze, build the candidate on the exact tip, gate it, move the trunk; again if the trunk moved.
 
+use crate::domain::Bounds;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -74,6 +75,7 @@ const RACES: u32 = 50;
 /// Lands `name`, a worker or a local branch.
 pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Landed> {
     session.refuse_in_worker("land")?;
+    Bounds::of(&session.config)?;
     let mut view = begin(session, request.dry_run)?;
     let mut left = RACES;
     loop {

@@ -1,6 +1,7 @@
 //! `land --all`: which of the ready workers land, in which order, and who is in whose way; planned in memory, by
 //! merging, before the first of them moves the trunk. The landings themselves are `land`'s.
 
+use crate::domain::Bounds;
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::Oid;
@@ -71,6 +72,7 @@ pub type Landings = Vec<(String, Result<Landed>)>;
 /// Plans. Deltas that are new are frozen on the way, as any look at them does.
 pub fn plan(session: &mut Session<'_>, request: &Request) -> Result<Plan> {
     session.refuse_in_worker("land")?;
+    Bounds::of(&session.config)?;
     let view = land::begin(session, request.dry_run)?;
     let onto = session.onto(&view, request.onto.as_ref())?;
     let tip = session.branch_tip(&view, &onto)?;

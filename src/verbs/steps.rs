@@ -1,5 +1,6 @@
 //! `candidate create | admit | integrate`: a landing in separate, repeatable steps.
 
+use crate::domain::Bounds;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -95,6 +96,7 @@ fn of_this_delta(record: &CandidateRecord, source: &candidate::Source) -> bool {
 /// Runs the gate on the waiting candidate and notes on it what passed.
 pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate admit")?;
+    Bounds::of(&session.config)?;
     let view = land::begin(session, false)?;
     let (found, onto, waiting) = the_waiting(session, &view, name, request)?;
     let mut gates = found.checks(session, &onto)?;

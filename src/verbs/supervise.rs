@@ -2,6 +2,7 @@
 //! keeps snapshots of its tree as it works, and writes how it ended.
 
 use crate::domain::Agent;
+use crate::domain::Bounds;
 use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
@@ -68,10 +69,12 @@ pub struct Job {
     stdin: bool,
     limits: Limits,
     jail: Jail,
+    #[serde(default)]
+    bounds: Bounds,
 }
 
 impl Job {
-    pub fn new(request: &Request, worker: WorkerId, jail: Jail) -> Job {
+    pub fn new(request: &Request, worker: WorkerId, jail: Jail, bounds: Bounds) -> Job {
         let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
         let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
         let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
@@ -82,6 +85,7 @@ impl Job {
             brief: request.task.clone(),
             limits: request.limits.clone(),
             jail,
+            bounds,
         }
     }
 
@@ -143,9 +147,9 @@ pub fn took_over(session: &Session<'_>, id: WorkerId) -> bool {
     session.local.pid(id).exists()
 }
 
-/// Turns this process into the agent; returns only if that fails.
-pub fn launch(parent: u32, argv: &[OsString]) -> Failure {
-    crate::host::launch(parent, argv)
+/// Turns this process into the agent, within bounds; returns only if that fails.
+pub fn launch(parent: u32, bounds: &str, argv: &[OsString]) -> Option<Failure> {
+    Some(crate::host::launch(parent, &Bounds::from_word(bounds)?, argv))
 }
 
 /// The supervisor's life, from start to end.
@@ -283,7 +287,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
     };
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
-    let argv = gate::launched(session, argv);
+    let argv = gate::launched(session, &job.bounds, argv);
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
     spec.env = gate::child_env(session, &admin.path);

@@ -42,7 +42,7 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
     match verb {
         verbs::session::LAUNCH => {
             let parent = argv.get(2)?.to_str()?.parse().ok()?;
-            let failure = verbs::supervise::launch(parent, argv.get(4..)?);
+            let failure = verbs::supervise::launch(parent, argv.get(3)?.to_str()?, argv.get(5..)?)?;
             Page::failure(verb, &failure, false).print();
             Some(ExitCode::from(127))
         }
