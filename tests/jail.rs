@@ -112,6 +112,54 @@ fn a_jailed_worker_writes_nothing_outside_its_worktree() {
     }
 }
 
+/// Whether this bubblewrap can forbid further user namespaces.
+fn closes() -> bool {
+    let made = Command::new("bwrap")
+        .args(["--unshare-user", "--disable-userns", "--ro-bind", "/", "/"])
+        .args(["--proc", "/proc", "true"])
+        .output();
+    made.is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn no_jail_is_made_in_a_jail_where_that_can_be_forbidden() {
+    if !possible() || !closes() {
+        return;
+    }
+    for world in users() {
+        world.shut_in(
+            "w",
+            "unshare -Ur true || echo no > refused; bwrap --ro-bind / / true || echo no > again",
+        );
+        let at = world.worktree("w");
+        assert!(at.join("refused").exists() && at.join("again").exists());
+    }
+}
+
+/// An old bubblewrap is as good as it was.
+#[test]
+fn a_jail_is_made_where_that_cannot_be_forbidden() {
+    if !possible() {
+        return;
+    }
+    let world = World::new();
+    let bin = world.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let real = Command::new("sh").args(["-c", "command -v bwrap"]).output().unwrap();
+    let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
+    let old = format!(
+        "#!/bin/sh\nfor a; do test \"$a\" = -- && break; test \"$a\" = --disable-userns && exit 1; done\nexec {real} \"$@\"\n"
+    );
+    std::fs::write(bin.join("bwrap"), old).unwrap();
+    let made = Command::new("chmod").arg("+x").arg(bin.join("bwrap")).status().unwrap();
+    assert!(made.success());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let world = world.env("PATH", &path);
+    let ran = world.shut_in("w", "echo 1 > n; git add n; git commit -qm one").ok();
+    assert!(ran.out.contains("jail      bwrap\n"), "{}", ran.out);
+    world.skein(&["land", "w"]).ok();
+}
+
 #[test]
 fn a_jailed_agents_home_is_its_own() {
     if !possible() {

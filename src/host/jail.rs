@@ -53,11 +53,19 @@ const DROPPED: &[&str] = &[
     "WAYLAND_DISPLAY",
 ];
 
-/// `argv` in a jail, in folder `cwd`; each mount stands on those before it. Both it and the jail are asked to end
-/// at the same time; the jail does not listen, so that what is in it may take its time.
-pub fn jailed(mounts: &[Mount], cwd: &Path, argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// `argv` in a jail, in folder `cwd`; each mount stands on those before it. If it is `closed`, see [`closes`], no
+/// other user namespace can be made in it: in one of its own a process has every right, and so more of the kernel to
+/// try its tricks on. Both it and the jail are asked to end at the same time; the jail does not listen, so that what
+/// is in it may take its time.
+pub fn jailed(
+    mounts: &[Mount],
+    closed: bool,
+    cwd: &Path,
+    argv: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
     let mut out: Vec<OsString> = ["env", "--ignore-signal=TERM,INT,HUP", "bwrap"].map(Into::into).into();
     out.extend(WALLS.iter().map(Into::into));
+    out.extend(closed.then(|| CLOSE.into()));
     mounts.iter().for_each(|mount| mount.put(&mut out));
     let mut put = |words: &[&OsStr]| out.extend(words.iter().map(|w| (*w).to_owned()));
     for mount in mounts {
@@ -96,21 +104,29 @@ const WALLS: &[&str] = &[
     "/proc",
 ];
 
+/// Old bubblewraps do not know it, and not every kernel lets it.
+const CLOSE: &str = "--disable-userns";
+
 /// Why a jail cannot be made here, if it cannot.
 pub fn cannot(env: &Env) -> Option<String> {
-    let argv = jailed(&[], Path::new("/"), ["true".into()]);
-    let mut command = match crate::host::process::command(&argv) {
-        Ok(command) => command,
-        Err(e) => return Some(e.to_string()),
-    };
+    if closes(env) { None } else { attempt(env, false).err() }
+}
+
+/// Whether a closed jail can be made.
+pub fn closes(env: &Env) -> bool {
+    attempt(env, true).is_ok()
+}
+
+/// Makes a jail for nothing; else says why not.
+fn attempt(env: &Env, closed: bool) -> Result<(), String> {
+    let argv = jailed(&[], closed, Path::new("/"), ["true".into()]);
+    let mut command = crate::host::process::command(&argv).map_err(|e| e.to_string())?;
     let path = env.get("PATH").unwrap_or_default();
     let made = command.env_clear().env("PATH", path).stdin(Stdio::null()).stdout(Stdio::null()).output();
-    match made {
-        Ok(made) if made.status.success() => None,
-        Ok(made) => {
-            let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
-            Some(said.lines().next_back().unwrap_or("bwrap failed").to_owned())
-        }
-        Err(e) => Some(e.to_string()),
+    let made = made.map_err(|e| e.to_string())?;
+    if made.status.success() {
+        return Ok(());
     }
+    let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+    Err(said.lines().next_back().unwrap_or("bwrap failed").to_owned())
 }

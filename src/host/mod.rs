@@ -43,6 +43,7 @@ pub use file::resolved;
 pub use holders::holders;
 pub use jail::Mount;
 pub use jail::cannot;
+pub use jail::closes;
 pub use jail::jailed;
 pub use launch::become_supervisor;
 pub use launch::detach;

@@ -57,7 +57,8 @@ pub fn shut_in(
     }
     let private = session.repo.make_private(&cell.dir, cell.admin, &session.config)?;
     let mounts = mounts(session, &private, cell)?;
-    Ok(crate::host::jailed(&mounts, &cell.admin.path, argv))
+    let closed = crate::host::closes(session.env);
+    Ok(crate::host::jailed(&mounts, closed, &cell.admin.path, argv))
 }
 
 fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<Vec<Mount>> {
