@@ -103,7 +103,9 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
         return Err(empty(worker, base, tip));
     }
+    check_claims(session, worker, &changes)?;
     check_paths(session, worker, delta.tree, &changes)?;
+    check_steps(session, worker, &delta)?;
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
     let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
     let leftovers = if uncommitted { Vec::new() } else { objects.diff_trees(head_tree, left)? };
@@ -251,7 +253,20 @@ fn working_tree_commit(session: &Session<'_>, worker: &Worker, parent: Oid, tree
     Ok(oid)
 }
 
-fn check_paths(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
+/// What is gone again at the end lands all the same, in the history: nobody could check that commit out.
+fn check_steps(session: &Session<'_>, worker: &Worker, delta: &DeltaRecord) -> Result<()> {
+    let objects = &session.repo.objects;
+    let base = objects.tree_of(delta.base)?;
+    let folds = delta.commits.iter().any(|c| c.parents > 1);
+    for step in delta.commits.iter().filter(|c| !folds && c.oid != delta.tip) {
+        let tree = objects.tree_of(step.oid)?;
+        check_paths(session, worker, tree, &objects.diff_trees(base, tree)?)?;
+    }
+    Ok(())
+}
+
+/// Refuses changes that need a person's leave.
+fn check_claims(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Result<()> {
     let config = &session.config;
     let protected = Globs::new(PROTECTED.iter().copied().chain(config.all("skein.forbidden")))?;
     let allowed = Globs::new(config.all("skein.allow"))?;
@@ -269,9 +284,16 @@ fn check_paths(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Cha
         .next("if that was the task, allow it: git config --add skein.allow '<glob>'")
         .into());
     }
+    Ok(())
+}
+
+/// Refuses paths and links that must not enter the trunk.
+fn check_paths(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
+    let handle = &worker.record.handle;
+    let show = format!("git log --raw --no-renames {}..<its tip>", worker.record.base);
     let gitlinks = changes.iter().filter(|c| c.new.is_some_and(|(mode, _)| mode == Mode::Gitlink));
     let gitlinks: Vec<String> = gitlinks.map(|c| text(&c.path)).collect();
-    if !gitlinks.is_empty() && !config.is_true("skein.allowgitlinks") {
+    if !gitlinks.is_empty() && !session.config.is_true("skein.allowgitlinks") {
         return Err(Refusal::new(Token::GitlinkRefused, format!("{handle} changed submodule pointers"))
             .lines(gitlinks)
             .show(show)
