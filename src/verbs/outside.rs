@@ -17,9 +17,19 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::path::PathBuf;
 
-/// The person's rules on what git stores and what it leaves out.
-const SHARED: [&str; 3] = ["config.worktree", "info/attributes", "info/exclude"];
+/// The person's rules on what git runs, stores and leaves out.
+const RULES: [&str; 3] = ["config.worktree", "info/attributes", "info/exclude"];
+
+/// What makes git see another history or other objects.
+const SIGHT: [&str; 3] = ["info/grafts", "shallow", "objects/info/alternates"];
+
+/// Replaced objects, which only plain git looks at.
+const REPLACED: &str = "refs/replace";
+
+/// The person's own rules, below the folder of git's configuration.
+const GLOBAL: [&str; 3] = ["config", "attributes", "ignore"];
 
 /// The main checkout and what all worktrees share, at one moment.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,12 +48,25 @@ pub struct Outside {
 }
 
 impl Outside {
+    /// How it is before a worker starts.
     pub fn look(session: &Session<'_>) -> Result<Outside> {
+        Outside::look_after(session, None)
+    }
+
+    /// How it is now. Where the rules are no longer those of `before`, what they would run is not run, and so
+    /// the files of the main checkout are not looked at.
+    pub fn look_after(session: &Session<'_>, before: Option<&Outside>) -> Result<Outside> {
         let common = &session.repo.dirs.common;
         let mut outside = Outside { config: digest(&common.join("config")), ..Outside::default() };
-        for name in SHARED {
+        for name in RULES.into_iter().chain(SIGHT) {
             outside.shared.insert(name.to_owned(), digest(&common.join(name)));
         }
+        for (name, file) in global(session) {
+            outside.shared.insert(name, digest(&file));
+        }
+        let replaced: Vec<String> =
+            session.repo.refs(&[REPLACED])?.iter().map(|r| format!("{} {}", r.name, r.oid)).collect();
+        outside.shared.insert(REPLACED.to_owned(), hex(replaced.join("\n").as_bytes()));
         for entry in std::fs::read_dir(common.join("hooks")).into_iter().flatten().flatten() {
             outside.hooks.insert(entry.file_name().to_string_lossy().into_owned(), digest(&entry.path()));
         }
@@ -51,6 +74,9 @@ impl Outside {
             outside.branches.insert(name.to_string(), oid);
         }
         outside.stash = session.repo.stash()?;
+        if before.is_some_and(|before| !before.same_rules(&outside)) {
+            return Ok(outside);
+        }
         let main = session.repo.worktrees()?.into_iter().next().filter(|w| !w.bare && w.path.exists());
         let main = main.filter(|w| w.path != *common);
         if let Some(main) = main {
@@ -63,6 +89,12 @@ impl Outside {
             }
         }
         Ok(outside)
+    }
+
+    fn same_rules(&self, after: &Outside) -> bool {
+        let other = |name: &String| self.shared.get(name) != after.shared.get(name);
+        self.config == after.config
+            && !self.shared.keys().any(|name| !SIGHT.contains(&name.as_str()) && other(name))
     }
 
     /// Files of the main checkout that are not committed there.
@@ -83,8 +115,22 @@ impl Outside {
         serde_json::from_slice(bytes).ok()
     }
 
+    /// How it was before worker `id` started, as noted then.
+    pub fn before(session: &Session<'_>, id: WorkerId) -> Result<Option<Outside>> {
+        let noted = crate::host::read_optional(&session.local.worker(id).join("outside.json"))?;
+        Ok(noted.as_deref().and_then(Outside::from_bytes))
+    }
+
+    /// What worker `id` must not have done since `before`.
+    pub fn since(session: &Session<'_>, before: Option<&Outside>, id: WorkerId) -> Result<Vec<String>> {
+        match before {
+            Some(before) => before.changed(session, &Outside::look_after(session, Some(before))?, id),
+            None => Ok(vec!["what was noted about it before the start".to_owned()]),
+        }
+    }
+
     /// What a worker must not have done, between `self` and `after`.
-    pub fn changed(&self, session: &Session<'_>, after: &Outside, worker: WorkerId) -> Result<Vec<String>> {
+    fn changed(&self, session: &Session<'_>, after: &Outside, worker: WorkerId) -> Result<Vec<String>> {
         let mut found: Vec<String> = after
             .dirty
             .iter()
@@ -92,7 +138,11 @@ impl Outside {
             .map(|(path, _)| path.clone())
             .collect();
         // Where the commit there is still the same, nobody has committed them.
-        let undone = self.dirty.keys().filter(|path| !after.dirty.contains_key(*path));
+        let undone = self
+            .dirty
+            .keys()
+            .filter(|_| self.same_rules(after))
+            .filter(|path| !after.dirty.contains_key(*path));
         if self.head == after.head {
             found.extend(undone.map(|path| format!("{path}: its uncommitted changes are gone")));
         }
@@ -100,7 +150,10 @@ impl Outside {
             found.push("the repository's config".to_owned());
         }
         let other = self.shared.iter().filter(|(name, mark)| after.shared.get(*name) != Some(mark));
-        found.extend(other.map(|(name, _)| format!("the repository's {name}")));
+        found.extend(other.map(|(name, _)| match name.starts_with(['~', '/']) {
+            true => name.clone(),
+            false => format!("the repository's {name}"),
+        }));
         for name in self.hooks.keys().chain(after.hooks.keys()).collect::<std::collections::BTreeSet<_>>() {
             if self.hooks.get(name) != after.hooks.get(name) {
                 found.push(format!("hook {name}"));
@@ -126,9 +179,22 @@ impl Outside {
     }
 }
 
+/// The person's own configuration of git: how it is named, and where it is.
+fn global(session: &Session<'_>) -> Vec<(String, PathBuf)> {
+    let home = session.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let folder = session.env.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = folder.or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let below = folder.iter().flat_map(|folder| GLOBAL.map(|name| folder.join("git").join(name)));
+    let named = below.map(|file| (file.display().to_string(), file));
+    named.chain(home.map(|home| ("~/.gitconfig".to_owned(), home.join(".gitconfig")))).collect()
+}
+
 fn digest(path: &Path) -> String {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    sha2::Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect()
+    hex(&std::fs::read(path).unwrap_or_default())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    sha2::Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn stamp(path: &Path) -> String {

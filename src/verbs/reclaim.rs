@@ -16,6 +16,7 @@ use crate::state::head_ref;
 use crate::state::lock_reason;
 use crate::verbs::custody;
 use crate::verbs::finish;
+use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::stored;
@@ -122,7 +123,10 @@ fn cut_short(session: &Session<'_>, worker: &Worker, end: &End) -> Result<()> {
         flags.push(Flag::Survivors);
     }
     let seen = custody::look(session, worker)?;
-    finish::close(session, worker.id, end, &seen, None, flags, Vec::new())?;
+    // An agent may have killed it for that.
+    let before = Outside::before(session, worker.id)?;
+    let outside = Outside::since(session, before.as_ref(), worker.id)?;
+    finish::close(session, worker.id, end, &seen, None, flags, outside)?;
     session.tell(format!("recovered: the supervisor of {} died; its work is kept", worker.record.handle));
     Ok(())
 }

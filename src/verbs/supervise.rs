@@ -179,6 +179,8 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let mut kept = Kept { head: worker.head, wip: worker.wip };
     let mut capture = snapshot::capture(session, id, admin)?;
     let spec = spec(session, job, worker, admin)?;
+    // Now: its agent could remove it.
+    let before = Outside::before(session, id)?;
     let mut files = Watch::new(&admin.path)?;
     let mut commits = match job.jail {
         Jail::None => None,
@@ -215,7 +217,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         // The next look tries again.
         session.tell(format!("giving the worktree back: {failure}"));
     }
-    close(session, job, admin, ended, &seen)
+    close(session, job, admin, ended, &seen, before.as_ref())
 }
 
 /// Resolves when the working tree has changed, or what its git knows.
@@ -233,13 +235,10 @@ fn close(
     admin: &Admin,
     ended: Result<crate::host::End>,
     seen: &Seen,
+    before: Option<&Outside>,
 ) -> Result<()> {
     let id = job.worker;
-    let before = crate::host::read_optional(&session.local.worker(id).join("outside.json"))?;
-    let outside = match before.as_deref().and_then(Outside::from_bytes) {
-        Some(before) => before.changed(session, &Outside::look(session)?, id)?,
-        None => Vec::new(),
-    };
+    let outside = Outside::since(session, before, id)?;
     let (end, exit, mut flags) = match ended {
         Ok(ended) => {
             if let Err(failure) = &ended.log {
