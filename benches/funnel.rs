@@ -23,11 +23,12 @@ use std::time::Instant;
 fn main() {
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 10] = [
+    let parts: [(&str, fn()); 11] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
         ("dispatch", dispatch),
+        ("jail", jail),
         ("at-once", at_once),
         ("landing-at-once", landing_at_once),
         ("fold", fold),
@@ -248,6 +249,18 @@ fn dispatch() {
         (ours, git)
     };
     row("`dispatch` on 20,000 files beside `git worktree add --detach`", (0..7).map(pair).collect(), 1.1);
+}
+
+/// What the jail costs a worker from its start to its end. The right column is no plain git but no jail.
+fn jail() {
+    let place = Place::new(1000);
+    place.skein(&["init"]);
+    let timed = |level: &str, n: usize| {
+        let name = format!("{level}{n}");
+        place.millis(&binary(), &["dispatch", "--wait", "--jail", level, "--name", &name, "t", "--", "true"])
+    };
+    let pairs = (0..9).map(|n| (timed("bwrap", n), timed("none", n))).collect();
+    row("`dispatch --wait --jail bwrap` beside `--jail none`", pairs, 1.5);
 }
 
 fn at_once() {
