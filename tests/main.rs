@@ -27,6 +27,7 @@ mod landed;
 mod manual;
 mod matrix;
 mod porcelain;
+mod protocol;
 mod races;
 mod readme;
 mod reap;

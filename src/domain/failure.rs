@@ -182,6 +182,13 @@ tokens! {
     WorktreeExists "worktree-exists" No;
     WorktreeInside "worktree-inside" No;
     InWorker "in-worker" No;
+    NotAWorker "not-a-worker" No;
+    NotTheWorker "not-the-worker" No;
+    BadCall "bad-call" No;
+    Vague "vague" No;
+    TurnEnded "turn-ended" No;
+    NoSuchQuestion "no-such-question" No;
+    Undeliverable "undeliverable" No;
     StillRunning "still-running" No;
     NotReady "not-ready" No;
     OutsideChanged "outside-changed" No;

@@ -17,6 +17,7 @@ mod order;
 #[cfg(any(test, feature = "bench"))]
 mod overlap;
 mod path;
+pub mod protocol;
 mod reap;
 mod refusals;
 mod tasks;

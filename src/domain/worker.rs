@@ -1,6 +1,8 @@
 //! A worker's outcome (durable) and liveness (observed), and the one place that turns the end of a run
 //! into an outcome.
 
+use crate::domain::protocol::Claim;
+use crate::domain::protocol::Claimed;
 use serde::Deserialize;
 use serde::Serialize;
 use std::fmt;
@@ -99,6 +101,14 @@ pub enum End {
     Done,
     Stopped,
     SupervisorLost,
+    /// It said that it was done, and what it made of the task.
+    Claimed(Claim),
+    /// It said so, but its work could not be frozen.
+    NotFrozen(String),
+    /// It said that it could not do the task, and why.
+    GaveUp(String),
+    /// It asked a person something.
+    Asked(String),
 }
 
 /// What the worktree holds when the run has ended.
@@ -133,14 +143,37 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
             Outcome::NeedsInput,
             &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()),
         ),
+        End::Claimed(claim) if claim.outcome != Claimed::NothingToDo && work.commits == 0 => because(
+            Outcome::NeedsInput,
+            "uncommitted: it said it was done, and there is no commit; import takes the working tree",
+        ),
+        End::Claimed(_) if work.commits == 0 && work.uncommitted => because(
+            Outcome::NeedsInput,
+            "uncommitted: it said that there was nothing to do, and changed files",
+        ),
+        End::Claimed(claim) => {
+            because(Outcome::Ready, &format!("{}: {}", claim.outcome.word(), brief(&claim.summary)))
+        }
+        End::NotFrozen(why) => because(Outcome::NeedsInput, &format!("its work cannot be taken: {why}")),
+        End::GaveUp(reason) => because(Outcome::Failed, &format!("it gave up: {}", brief(reason))),
+        End::Asked(question) => because(Outcome::NeedsInput, &format!("it asks: {}", brief(question))),
         End::Stopped => because(Outcome::Stopped, "stopped by a person"),
         End::SupervisorLost => because(Outcome::Failed, "its supervisor was lost"),
     }
 }
 
+/// The beginning of a text, on one line.
+fn brief(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn claimed(outcome: Claimed) -> End {
+        End::Claimed(Claim { outcome, summary: "all\nof it".into(), evidence: Vec::new() })
+    }
 
     #[test]
     fn silence_has_a_last_line_or_none() {
@@ -164,6 +197,16 @@ mod tests {
             (End::TimedOut, clean, Outcome::Failed),
             (End::Stopped, clean, Outcome::Stopped),
             (End::SupervisorLost, clean, Outcome::Failed),
+            (claimed(Claimed::Complete), clean, Outcome::Ready),
+            (claimed(Claimed::Partial), clean, Outcome::Ready),
+            (claimed(Claimed::Complete), outside, Outcome::Failed),
+            (claimed(Claimed::Complete), dirty, Outcome::NeedsInput),
+            (claimed(Claimed::Complete), Work::default(), Outcome::NeedsInput),
+            (claimed(Claimed::NothingToDo), Work::default(), Outcome::Ready),
+            (claimed(Claimed::NothingToDo), dirty, Outcome::NeedsInput),
+            (End::NotFrozen("why".into()), clean, Outcome::NeedsInput),
+            (End::GaveUp("why".into()), clean, Outcome::Failed),
+            (End::Asked("what?".into()), clean, Outcome::NeedsInput),
         ] {
             assert_eq!(conclude(&end, work).0, want, "{end:?}");
         }

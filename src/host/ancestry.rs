@@ -1,11 +1,13 @@
 //! Who started whom.
 
+/// Bounded: a chain of parents ends, but /proc may change while it is walked.
+const MOST: usize = 64;
+
 /// Whether any ancestor of this process was started with `arg` as its first argument. False where the
 /// system does not tell.
 pub fn below_process_with(arg: &str) -> bool {
     let mut pid = std::process::id();
-    // Bounded: a chain of parents ends, but /proc may change while it is walked.
-    for _ in 0..64 {
+    for _ in 0..MOST {
         let Some(parent) = parent(pid) else { return false };
         if parent <= 1 {
             return false;
@@ -17,6 +19,12 @@ pub fn below_process_with(arg: &str) -> bool {
         pid = parent;
     }
     false
+}
+
+/// Whether process `pid` was started by `ancestor`, or by one that was. False where the system does not tell.
+pub fn is_below(pid: u32, ancestor: u32) -> bool {
+    let above = std::iter::successors(parent(pid), |pid| parent(*pid).filter(|pid| *pid > 1));
+    above.take(MOST).any(|pid| pid == ancestor)
 }
 
 fn parent(pid: u32) -> Option<u32> {
@@ -31,5 +39,13 @@ mod tests {
     #[test]
     fn nobody_started_us_so() {
         assert!(!below_process_with("__no_such_argument__"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_child_is_below_and_nobody_is_below_themselves() {
+        let own = std::process::id();
+        let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get().unsigned_abs();
+        assert!(is_below(own, parent) && !is_below(own, own) && !is_below(parent, own));
     }
 }

@@ -92,6 +92,16 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     write_beside(path, parent(path), bytes, 0o600, |_| Ok(())).map_err(|e| failure("writing", path, e))
 }
 
+/// Adds `bytes` to the end of a private file in one write, for what only this machine needs.
+pub fn add_to(path: &Path, bytes: &[u8]) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let added = fault::file().and_then(|()| {
+        let mut file = File::options().append(true).create(true).mode(0o600).open(path)?;
+        file.write_all(bytes)
+    });
+    added.map_err(|e| failure("writing", path, e))
+}
+
 /// What the names of half-written files begin with.
 const BESIDE: &str = ".skein-";
 

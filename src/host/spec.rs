@@ -70,7 +70,6 @@ impl Control {
     }
 
     /// Ends the run. One that was not started yet ends at once.
-    #[cfg(test)]
     pub fn stop(&self) {
         self.stopped.send_replace(true);
     }

@@ -108,6 +108,36 @@ impl Local {
         self.worker(id).join("brief.md")
     }
 
+    /// Where a worker puts what it says. All that it can write of ours.
+    pub fn outbox(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("outbox")
+    }
+
+    /// The answers to it.
+    pub fn replies(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("replies")
+    }
+
+    /// What it said, one JSON object a line.
+    pub fn events(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("events.jsonl")
+    }
+
+    /// What it said of itself last: its list and its progress.
+    pub fn talk(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("talk.json")
+    }
+
+    /// Changes when there is a new message for it.
+    pub fn bell(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("bell")
+    }
+
+    /// How to behave and how to speak, for the agent.
+    pub fn manners(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("manners.md")
+    }
+
     /// Held by who runs a gate; beside it the throwaway worktree.
     pub fn gate(&self, op: OpId) -> PathBuf {
         self.run().join(format!("gate-{op}"))

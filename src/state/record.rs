@@ -12,6 +12,9 @@ use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::domain::protocol::Claim;
+use crate::domain::protocol::Message;
+use crate::domain::protocol::Question;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -53,6 +56,22 @@ pub struct WorkerRecord {
     pub outside: Vec<String>,
     /// How many deltas were frozen; they are numbered from 1.
     pub deltas: u32,
+    /// What it said of its work when it said that it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// What it asked, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
+    /// What it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Message>,
+}
+
+impl WorkerRecord {
+    /// The questions that nobody has answered, oldest first.
+    pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
+        self.questions.iter().filter(|q| self.messages.iter().all(|m| m.to != Some(q.n)))
+    }
 }
 
 /// What ends a run, in seconds; none is no limit.

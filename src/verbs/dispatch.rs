@@ -263,6 +263,9 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         flags: Vec::new(),
         outside: Vec::new(),
         deltas: 0,
+        claim: None,
+        questions: Vec::new(),
+        messages: Vec::new(),
     };
     // Record first, world second: a crash leaves something that can be ended.
     let born = Draft::new(&session.repo)

@@ -17,6 +17,29 @@ use crate::verbs::snapshot;
 use crate::verbs::snapshot::Seen;
 use crate::verbs::stored;
 
+/// Writes a change of the record of worker `id`, as long as its run is not over. `change` sees the record as it is
+/// now, may be asked again after a race, and refuses by an error.
+pub fn amend<T>(
+    session: &Session<'_>,
+    id: WorkerId,
+    mut change: impl FnMut(&mut WorkerRecord) -> Result<T>,
+) -> Result<T> {
+    for _ in 0..10 {
+        let view = session.view()?;
+        let worker = view.worker(&id.to_string())?;
+        let mut record = worker.record.clone();
+        let given = change(&mut record)?;
+        if record == worker.record {
+            return Ok(given);
+        }
+        let edit = next_record(&session.repo, worker, &record, session.clock.now_secs())?;
+        if Draft::new(&session.repo).put(edit).publish()? == Moved::Done {
+            return Ok(given);
+        }
+    }
+    Err(Failure::fault("writing the record", "it kept moving"))
+}
+
 /// Writes how the run of worker `id` ended. A record that is closed already stays as it is.
 pub fn close(
     session: &Session<'_>,

@@ -10,6 +10,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::WorkerId;
 use crate::domain::check_path;
 use crate::domain::collisions;
 use crate::domain::link_escapes;
@@ -26,6 +27,7 @@ use crate::state::freeze;
 use crate::verbs::custody;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
+use crate::verbs::snapshot::Seen;
 use crate::verbs::stored;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -80,7 +82,56 @@ pub fn settle(session: &Session<'_>, pending: Edit, handle: &str) -> Result<()> 
 pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> Result<Frozen> {
     custody::refuse_running(session, worker)?;
     judge(worker, take)?;
-    let mut seen = custody::look(session, worker)?;
+    of_seen(session, view, worker, custody::look(session, worker)?, take)
+}
+
+/// Freezes the commits of a worker that has said that it is done and whose run is over, but for its record.
+/// Its working tree is not taken. Gives what the tool must tell of it.
+pub fn claimed(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<Noted> {
+    for _ in 0..10 {
+        let view = session.view()?;
+        let worker = view.worker(&id.to_string())?;
+        let frozen = of_seen(session, &view, worker, seen.clone(), Take::default())?;
+        let done = match frozen.pending {
+            Some(pending) => Draft::new(&session.repo).put(pending).publish()? == Moved::Done,
+            None => true,
+        };
+        if done {
+            return Ok(frozen.noted);
+        }
+    }
+    Err(raced(&id.to_string()))
+}
+
+/// Whether the commits of a worker up to `head` could be frozen, without anything being written or run. Gives
+/// the changed paths that it had not declared.
+pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Result<Vec<String>> {
+    let objects = &session.repo.objects;
+    let base = worker.record.base;
+    belts(session, view, worker, head)?;
+    let tree = objects.tree_of(head)?;
+    let changes = objects.diff_trees(objects.tree_of(base)?, tree)?;
+    if changes.is_empty() {
+        return Err(empty(worker, base, head));
+    }
+    check_paths(session, worker, tree, &changes)?;
+    undeclared(worker, &changes)
+}
+
+/// The changed paths outside the globs that dispatch declared.
+fn undeclared(worker: &Worker, changes: &[Change]) -> Result<Vec<String>> {
+    let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
+    let found = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
+    Ok(found.map(|c| text(&c.path)).collect())
+}
+
+fn of_seen(
+    session: &Session<'_>,
+    view: &View,
+    worker: &Worker,
+    mut seen: Seen,
+    take: Take,
+) -> Result<Frozen> {
     if let Some(refusal) = seen.withheld.take() {
         return Err(Failure::Refusal(refusal));
     }
@@ -99,20 +150,21 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
         (seen.head, stored::or_disk(stored, seen.tree)?, false)
     };
     let changes = objects.diff_trees(objects.tree_of(base)?, objects.tree_of(tip)?)?;
-    let delta = describe(&session.repo, &worker.record, tip, uncommitted, &changes)?;
+    let mut delta = describe(&session.repo, &worker.record, tip, uncommitted, &changes)?;
+    if worker.record.ended.is_none() {
+        delta.created = session.clock.now_secs();
+    }
     if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
         return Err(empty(worker, base, tip));
     }
     check_claims(session, worker, &changes)?;
     check_paths(session, worker, delta.tree, &changes)?;
     check_steps(session, worker, &delta)?;
-    let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;
-    let undeclared = changes.iter().filter(|c| !declared.is_empty() && !declared.covers(c.path.as_bstr()));
     let leftovers = if uncommitted { Vec::new() } else { objects.diff_trees(head_tree, left)? };
     let rules = if uncommitted { Vec::new() } else { stored::rules_changed(session, base, delta.tree)? };
     let noted = Noted {
         leftovers: leftovers.iter().map(|c| text(&c.path)).collect(),
-        undeclared: undeclared.map(|c| text(&c.path)).collect(),
+        undeclared: undeclared(worker, &changes)?,
         skipped: seen.skipped,
         ignored: seen.ignored,
         attributes: rules.iter().map(text).collect(),

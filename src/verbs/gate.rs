@@ -206,7 +206,13 @@ impl<'s> Room<'s> {
 
     /// The jail that its commands run in, if they do.
     fn jail(&self) -> Cell<'_> {
-        Cell { dir: self.folder.join("private"), admin: &self.admin, shown: Vec::new(), state: &[] }
+        Cell {
+            dir: self.folder.join("private"),
+            admin: &self.admin,
+            shown: Vec::new(),
+            written: Vec::new(),
+            state: &[],
+        }
     }
 
     /// A gate that changes tracked files proved something about another tree.

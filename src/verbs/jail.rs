@@ -41,6 +41,8 @@ pub struct Cell<'a> {
     pub admin: &'a Admin,
     /// What can be read besides.
     pub shown: Vec<PathBuf>,
+    /// What it writes besides.
+    pub written: Vec<PathBuf>,
     /// Folders below the person's home that it has a copy of, which goes with it.
     pub state: &'static [&'static str],
 }
@@ -85,6 +87,7 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     mounts.push(Mount::shown(cell.admin.path.join(".git")));
     mounts.push(Mount::shown(session.env.exe()));
     mounts.extend(cell.shown.iter().map(Mount::shown));
+    mounts.extend(cell.written.iter().map(|path| Mount::Write(path.clone(), path.clone())));
     Ok(mounts)
 }
 

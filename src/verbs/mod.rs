@@ -5,6 +5,7 @@ pub mod candidate;
 mod checkout;
 mod custody;
 pub mod demo;
+mod desk;
 mod dirty;
 pub mod dispatch;
 pub mod doctor;
@@ -39,9 +40,11 @@ pub mod status;
 pub mod steps;
 mod stored;
 pub mod supervise;
+pub mod tell;
 pub mod undo;
 mod upon;
 pub mod wait;
+pub mod worker;
 
 /// Writes files that a person asked for into `dir`, each replaced as a whole.
 pub fn write_files(

@@ -5,8 +5,16 @@ use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::domain::Tally;
+use crate::domain::protocol;
+use crate::domain::protocol::Claim;
+use crate::domain::protocol::Delivery;
+use crate::domain::protocol::Item;
+use crate::domain::protocol::Message;
+use crate::domain::protocol::Talk;
 use crate::plumbing::Kind;
+use crate::state::View;
 use crate::state::Worker;
+use crate::state::passed;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
@@ -48,7 +56,27 @@ pub struct Card {
     /// What a known agent said in its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Tally>,
+    /// The newest that it said of how it goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<Item>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Sent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// What was seen beside what it claims: commands that passed on the trees of its commits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<String>,
     pub changes: Vec<ChangeLine>,
+}
+
+/// A message to it, and where that is.
+#[derive(Debug, Serialize)]
+pub struct Sent {
+    #[serde(flatten)]
+    pub message: Message,
+    pub state: Delivery,
 }
 
 /// One changed path: git's letter and the path.
@@ -61,7 +89,7 @@ pub struct ChangeLine {
     pub raw: BString,
 }
 
-/// One transition of the record.
+/// One transition of the record, or something that the worker said.
 #[derive(Debug, Serialize)]
 pub struct Event {
     pub at: i64,
@@ -75,7 +103,8 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
         Part::Card => {
             let row = status::row(session, &status::Seen::of(session, &view)?, worker)?;
             let closed = view.workers.iter().all(|w| w.id != worker.id);
-            card(session, worker, if closed { row.archived() } else { row }).map(|c| Shown::Card(Box::new(c)))
+            let row = if closed { row.archived() } else { row };
+            card(session, &view, worker, row).map(|c| Shown::Card(Box::new(c)))
         }
         Part::Brief => worker.brief(&session.repo).map(Shown::Text),
         Part::Log => {
@@ -87,7 +116,7 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     }
 }
 
-fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
+fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result<Card> {
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;
@@ -102,8 +131,19 @@ fn card(session: &Session<'_>, worker: &Worker, row: Row) -> Result<Card> {
         raw: c.path,
     };
     let record = &worker.record;
+    let talk = crate::host::read_optional(&session.local.talk(worker.id))?.unwrap_or_default();
+    let talk: Talk = serde_json::from_slice(&talk).unwrap_or_default();
+    let sent = |m: &Message| Sent {
+        state: Delivery::of(record.outcome, m.delivered.is_some(), m.read.is_some()),
+        message: m.clone(),
+    };
     Ok(Card {
         row,
+        progress: talk.progress,
+        todos: talk.todos,
+        messages: record.messages.iter().map(sent).collect(),
+        passed: if record.claim.is_some() { observed(session, view, worker)? } else { Vec::new() },
+        claim: record.claim.clone(),
         agent: record.agent.clone(),
         paths: record.paths.clone(),
         checks: record.checks.clone(),
@@ -122,6 +162,19 @@ fn said(session: &Session<'_>, worker: &Worker) -> Result<Option<Tally>> {
     Ok(Some(agent.tally(&output.to_str_lossy())).filter(|tally| !tally.is_empty()))
 }
 
+/// The commands that a gate saw pass on the tree of one of its commits.
+fn observed(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Vec<String>> {
+    let objects = &session.repo.objects;
+    let known = passed(&session.repo, view)?;
+    let mut found = Vec::new();
+    for oid in objects.between(worker.record.base, worker.tip())? {
+        found.extend(known.get(&objects.tree_of(oid)?).into_iter().flatten().cloned());
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
 fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
     let objects = &session.repo.objects;
     let mut found = Vec::new();
@@ -133,6 +186,11 @@ fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
         next = commit.parents.first().copied();
     }
     found.reverse();
+    let told = crate::host::read_optional(&session.local.events(worker.id))?.unwrap_or_default();
+    let told = told.lines().filter_map(|l| serde_json::from_slice::<protocol::Event>(l).ok());
+    found.extend(told.map(|e| Event { at: e.at, what: format!("{}: {}", e.kind, e.text) }));
+    // A stable sort: what happened in the same second stays in its own order.
+    found.sort_by_key(|e| e.at);
     Ok(found)
 }
 

@@ -35,7 +35,7 @@ pub struct Kept {
 }
 
 /// What a look at a worktree found.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Seen {
     pub head: Oid,
     /// The tree of everything in the working tree that is tracked or not ignored, as it stands on the disk.

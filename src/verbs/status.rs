@@ -8,6 +8,7 @@ use crate::domain::Outcome;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::domain::protocol::Question;
 use crate::plumbing::CommitGraph;
 use crate::plumbing::History;
 use crate::plumbing::Worktree;
@@ -72,6 +73,9 @@ pub struct Row {
     pub landed: Option<Oid>,
     /// The branch had it and took it back.
     pub taken_back: bool,
+    /// What it asks a person, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Question>,
     /// The command that comes next.
     pub next: String,
 }
@@ -136,6 +140,10 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         Some((landing, Some(target))) => seems_taken_back(session, landing, head, *target)?,
         _ => false,
     };
+    let asks: Vec<Question> = match record.outcome {
+        Outcome::Active | Outcome::NeedsInput => record.open_questions().cloned().collect(),
+        _ => Vec::new(),
+    };
     let files = picture.objects(session).diff_trees(objects.tree_of(record.base)?, picture.tree)?.len();
     Ok(Row {
         worker: worker.id,
@@ -161,10 +169,12 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         archived: false,
         landed: landed.map(|l| l.new),
         taken_back,
-        next: match taken_back {
-            true => format!("git skein landed {}", record.handle),
-            false => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
+        next: match (taken_back, asks.is_empty()) {
+            (true, _) => format!("git skein landed {}", record.handle),
+            (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
+            (_, false) => format!("git skein tell {} '<answer>'", record.handle),
         },
+        asks,
     })
 }
 

@@ -7,6 +7,7 @@ use crate::domain::End;
 use crate::domain::Failure;
 use crate::domain::Flag;
 use crate::domain::Jail;
+use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -19,11 +20,14 @@ use crate::host::Spec;
 use crate::host::Supervised;
 use crate::host::Watch;
 use crate::plumbing::Admin;
+use crate::plumbing::Capture;
 use crate::plumbing::Private;
 use crate::state::Limits;
 use crate::verbs::custody;
+use crate::verbs::desk::Desk;
 use crate::verbs::dispatch::Request;
 use crate::verbs::finish;
+use crate::verbs::freeze;
 use crate::verbs::gate;
 use crate::verbs::jail;
 use crate::verbs::jail::Cell;
@@ -41,10 +45,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Set for the agent and all that it starts: its brief. The path says of which worker in which repository,
 /// where a copied repository has the same workers.
 pub const MARK: &str = "SKEIN_BRIEF";
+
+/// Where the agent puts what it says to us.
+pub const OUTBOX: &str = "SKEIN_OUTBOX";
+
+/// What the agent should know of where it is.
+const MANNERS: &str = include_str!("manners.md");
 
 /// The built-in agent.
 const SCRIPTED: &str = include_str!("scripted.sh");
@@ -178,6 +189,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let base = worker.record.base;
     let mut kept = Kept { head: worker.head, wip: worker.wip };
     let mut capture = snapshot::capture(session, id, admin)?;
+    let mut desk = Desk::open(session, id)?;
     let spec = spec(session, job, worker, admin)?;
     // Now: its agent could remove it.
     let before = Outside::before(session, id)?;
@@ -190,18 +202,25 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let run = Supervised::run(spec);
     let mut run = std::pin::pin!(run);
     let ended = loop {
+        let leaves = desk.leaves();
         tokio::select! { biased;
             ended = &mut run => break ended,
+            () = at(leaves) => {
+                desk.has_left();
+                control.stop();
+            }
+            () = desk.called() => {
+                control.touch();
+                let requests = desk.requests();
+                let seen = match requests.is_empty() {
+                    true => None,
+                    false => look(session, id, base, admin, &mut capture, &mut kept),
+                };
+                desk.hear(requests, seen.as_ref());
+            }
             () = changed(&mut files, commits.as_mut()) => {
                 control.touch();
-                // A tree in the middle of a change is looked at again: nothing is lost by one failure.
-                match snapshot::take(session, id, base, admin, &mut capture, kept) {
-                    Ok(seen) => kept = seen.kept,
-                    Err(failure) => {
-                        session.tell(format!("snapshot: {failure}"));
-                        kept = snapshot::kept_now(session, id).unwrap_or(kept);
-                    }
-                }
+                look(session, id, base, admin, &mut capture, &mut kept);
             }
         }
     };
@@ -217,7 +236,37 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         // The next look tries again.
         session.tell(format!("giving the worktree back: {failure}"));
     }
-    close(session, job, admin, ended, &seen, before.as_ref())
+    close(session, job, admin, ended, &seen, Before { outside: before.as_ref(), said: desk.end() })
+}
+
+/// Keeps what is there now. A tree in the middle of a change is looked at again: nothing is lost by one failure.
+fn look(
+    session: &Session<'_>,
+    id: WorkerId,
+    base: Oid,
+    admin: &Admin,
+    capture: &mut Capture<'_>,
+    kept: &mut Kept,
+) -> Option<Seen> {
+    match snapshot::take(session, id, base, admin, capture, *kept) {
+        Ok(seen) => {
+            *kept = seen.kept;
+            Some(seen)
+        }
+        Err(failure) => {
+            session.tell(format!("snapshot: {failure}"));
+            *kept = snapshot::kept_now(session, id).unwrap_or(*kept);
+            None
+        }
+    }
+}
+
+/// Resolves at `moment`, if there is one.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Resolves when the working tree has changed, or what its git knows.
@@ -229,13 +278,19 @@ async fn changed(files: &mut Watch, commits: Option<&mut Watch>) {
     }
 }
 
+/// What was there before the run, and what its worker said at the end.
+struct Before<'a> {
+    outside: Option<&'a Outside>,
+    said: Option<&'a End>,
+}
+
 fn close(
     session: &Session<'_>,
     job: &Job,
     admin: &Admin,
     ended: Result<crate::host::End>,
     seen: &Seen,
-    before: Option<&Outside>,
+    Before { outside: before, said }: Before<'_>,
 ) -> Result<()> {
     let id = job.worker;
     let outside = Outside::since(session, before, id)?;
@@ -254,7 +309,27 @@ fn close(
     if !crate::host::survivors_in(&admin.path).is_empty() {
         flags.push(Flag::Survivors);
     }
+    let end = said.map_or(end, |said| last_word(session, id, said, seen, outside.is_empty()));
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
+}
+
+/// How a run ended whose worker said so. What it claims to have done is frozen before its record says that.
+fn last_word(session: &Session<'_>, id: WorkerId, said: &End, seen: &Seen, untouched: bool) -> End {
+    if !matches!(said, End::Claimed(_)) || !untouched {
+        return said.clone();
+    }
+    let committed =
+        session.view().and_then(|view| Ok(view.worker(&id.to_string())?.record.base != seen.head));
+    match committed.and_then(|any| if any { freeze::claimed(session, id, seen).map(drop) } else { Ok(()) }) {
+        Ok(()) => {
+            crate::fault::point("supervise: delta frozen");
+            said.clone()
+        }
+        Err(failure) => {
+            session.tell(format!("freezing: {failure}"));
+            End::NotFrozen(failure.to_string())
+        }
+    }
 }
 
 fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
@@ -276,15 +351,27 @@ fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
     (end, ended.code, flags)
 }
 
+/// `git skein` works for the agent wherever this program was started from.
+fn add_own_program(session: &Session<'_>, env: &mut [(OsString, OsString)]) {
+    let found = crate::host::find_program(session.env, "git-skein");
+    let (Err(_), Some(folder)) = (found, session.env.exe().parent()) else { return };
+    if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == "PATH") {
+        path.push(":");
+        path.push(folder);
+    }
+}
+
 fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: &Admin) -> Result<Spec> {
     let id = job.worker;
     let brief_file = session.local.brief(id);
     let cell = Cell {
         dir: session.local.private(id),
         admin,
-        shown: vec![brief_file.clone()],
+        shown: vec![brief_file.clone(), session.local.manners(id), session.local.replies(id)],
+        written: vec![session.local.outbox(id)],
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
     };
+    crate::host::put(&session.local.manners(id), MANNERS.as_bytes())?;
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
     let argv = gate::launched(session, &job.bounds, argv);
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
@@ -303,6 +390,9 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     spec.env.retain(|(k, _)| !own.iter().any(|(name, _)| k == name));
     spec.env.extend(own.into_iter().map(|(k, v)| (k.into(), v.into())));
     spec.env.push((MARK.into(), brief_file.into()));
+    spec.env.push((OUTBOX.into(), session.local.outbox(id).into()));
+    spec.env.push(("SKEIN_MANNERS".into(), session.local.manners(id).into()));
+    add_own_program(session, &mut spec.env);
     spec.stdin = if job.stdin { job.brief.clone().into_bytes() } else { Vec::new() };
     spec.timeout = job.limits.timeout.map(Duration::from_secs);
     spec.silence = job.limits.silence.map(Duration::from_secs);

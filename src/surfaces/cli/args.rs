@@ -2,6 +2,7 @@
 
 use crate::domain::limit;
 use crate::domain::span;
+use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
 use clap::Args;
 use clap::Parser;
@@ -91,6 +92,19 @@ pub enum Verb {
         /// A worker, by handle or id.
         worker: String,
     },
+    /// Tell a worker something, or answer its question.
+    Tell {
+        /// A worker, by handle or id.
+        worker: String,
+        /// The message.
+        text: String,
+        /// The number of the question that it answers; else the oldest open one, if there is any.
+        #[arg(long, value_name = "QUESTION")]
+        to: Option<u32>,
+    },
+    /// Speak as a worker: only from inside one.
+    #[command(subcommand)]
+    Worker(Worker),
     /// Freeze a worker's work as a delta, and with --into bring it onto a branch.
     Import {
         /// A worker, by handle or id.
@@ -320,7 +334,7 @@ pub struct Show {
     /// The task as the agent got it.
     #[arg(long, group = "part")]
     pub brief: bool,
-    /// The transitions of its record.
+    /// The transitions of its record, and what it said meanwhile.
     #[arg(long, group = "part")]
     pub events: bool,
     /// The agent's output.

@@ -2,6 +2,7 @@
 
 mod args;
 mod run;
+mod worker;
 
 use crate::domain::Exit;
 use crate::domain::Failure;

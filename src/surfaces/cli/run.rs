@@ -109,6 +109,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Show(_) => "show",
         Verb::Wait { .. } => "wait",
         Verb::Stop { .. } => "stop",
+        Verb::Tell { .. } => "tell",
+        Verb::Worker(_) => "worker",
         Verb::Import { .. } => "import",
         Verb::Candidate(_) => "candidate",
         Verb::Land { .. } => "land",
@@ -132,6 +134,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
         Verb::Completions { shell } => return Ok(Page::completions(*shell, cli.json)),
         Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
+        Verb::Worker(said) => return crate::surfaces::cli::worker::run(env, said, cli.json),
         _ => {}
     }
     let lines = lines(&cli.verb);
@@ -153,6 +156,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }
         Verb::Stop { worker } => Ok(Page::stopped(&verbs::wait::stop(&mut session, worker)?, json)),
+        Verb::Tell { worker, text, to } => {
+            Ok(Page::told(&verbs::tell::run(&mut session, worker, text, *to)?, json))
+        }
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
@@ -173,11 +179,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
                 onto: onto.as_deref().map(RefName::branch).transpose()?,
                 cherry: by.is_some(),
             };
-            let answer = verbs::landed::run(&session, &asked)?;
-            Ok(lines.map_or_else(
-                || Page::landed(&answer, *explain, json),
-                |ends| Page::landed_lines(&answer, *explain, ends),
-            ))
+            landed(&session, &asked, *explain, json, lines)
         }
         Verb::Doctor { fix, .. } => {
             let found = verbs::doctor::run(&mut session, *fix)?;
@@ -199,10 +201,26 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))
         }
-        Verb::Demo { .. } | Verb::Man { .. } | Verb::Completions { .. } | Verb::Help { .. } => {
-            Ok(Page::help(&[], json))
-        }
+        Verb::Demo { .. }
+        | Verb::Man { .. }
+        | Verb::Completions { .. }
+        | Verb::Help { .. }
+        | Verb::Worker(_) => Ok(Page::help(&[], json)),
     }
+}
+
+fn landed(
+    session: &Session<'_>,
+    asked: &verbs::landed::Request,
+    explain: bool,
+    json: bool,
+    lines: Option<Ends>,
+) -> Result<Page> {
+    let answer = verbs::landed::run(session, asked)?;
+    Ok(lines.map_or_else(
+        || Page::landed(&answer, explain, json),
+        |ends| Page::landed_lines(&answer, explain, ends),
+    ))
 }
 
 /// How records for scripts end, if the verb was asked for some.

@@ -8,6 +8,7 @@ mod funnel;
 mod land_all;
 mod manual;
 mod porcelain;
+mod protocol;
 mod reap;
 mod refusals;
 mod restore;

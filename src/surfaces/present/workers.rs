@@ -5,6 +5,7 @@ use crate::domain::Jail;
 use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Tally;
+use crate::domain::protocol::Question;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -179,7 +180,9 @@ fn table(rows: &[Row]) -> String {
         ]);
     }
     // The table pads its cells; a line of ours begins at the margin.
-    table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end())).collect()
+    let lines = table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end()));
+    let asked = rows.iter().flat_map(|row| row.asks.iter().map(move |q| (row, q)));
+    lines.chain(asked.map(|(row, q)| format!("{} asks: {}\n", row.handle, question(q)))).collect()
 }
 
 fn card(card: &Card) -> String {
@@ -225,11 +228,45 @@ fn card(card: &Card) -> String {
     for outside in &card.outside {
         field("outside", paint(BAD, &line(outside)));
     }
+    spoken(card, &mut field);
     for change in &card.changes {
         text.push_str(&format!("  {} {}\n", change.state, line(&change.path)));
     }
     text.push_str(&format!("{} {}\n", paint(DIM, "next:"), row.next));
     text
+}
+
+/// What it said, what it was told, and what it claims beside what was seen.
+fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
+    for (n, todo) in card.todos.iter().enumerate().filter(|(_, todo)| !todo.done) {
+        field("todo", format!("{}. {}", n + 1, line(&todo.text)));
+    }
+    field("progress", card.progress.as_deref().map(line).unwrap_or_default());
+    for asked in &card.row.asks {
+        field("asks", question(asked));
+    }
+    for sent in &card.messages {
+        let to = sent.message.to.map(|n| format!(" to question {n}")).unwrap_or_default();
+        let (n, state) = (sent.message.n, sent.state.word());
+        field("told", format!("{n}{to} ({state}): {}", line(&sent.message.text)));
+    }
+    let Some(claim) = &card.claim else { return };
+    field("claims", format!("{}: {}", claim.outcome.word(), line(&claim.summary)));
+    for evidence in &claim.evidence {
+        field("", line(evidence));
+    }
+    field("observed", work(&card.row));
+    for passed in &card.passed {
+        field("passed", line(passed));
+    }
+    if card.passed.is_empty() {
+        field("passed", "nothing was seen to pass on its commits".to_owned());
+    }
+}
+
+fn question(asked: &Question) -> String {
+    let options: String = asked.options.iter().map(|o| format!(" [{}]", line(o))).collect();
+    format!("{}. {}{options}", asked.n, line(&asked.text))
 }
 
 fn ended(row: &Row) -> String {

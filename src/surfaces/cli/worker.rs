@@ -1,0 +1,111 @@
+//! `worker` on the command line: what an agent says, and how the answer looks.
+
+use crate::domain::Result;
+use crate::domain::protocol::Call;
+use crate::domain::protocol::Claim;
+use crate::domain::protocol::Claimed;
+use crate::domain::protocol::Fail;
+use crate::domain::protocol::Inbox;
+use crate::domain::protocol::Text;
+use crate::domain::protocol::Todo;
+use crate::domain::protocol::Wait;
+use crate::domain::span;
+use crate::host::Env;
+use crate::surfaces::present::Page;
+use crate::verbs;
+use clap::Subcommand;
+use std::time::Duration;
+
+/// How long an answer is waited for. A snapshot of a large tree comes before it.
+const ANSWER: Duration = Duration::from_secs(120);
+
+/// How long the answer of a person is waited for, if nothing else is said.
+const STAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Debug, Clone, Subcommand)]
+pub enum Worker {
+    /// Add to the list of what is to be done, or check items off. Without arguments, print it.
+    Todo {
+        /// Items to add.
+        #[arg(value_name = "TEXT")]
+        add: Vec<String>,
+        /// Begin a new list.
+        #[arg(long)]
+        set: bool,
+        /// Item N is done. Repeatable.
+        #[arg(long, value_name = "N")]
+        check: Vec<usize>,
+        /// Item N is not done after all. Repeatable.
+        #[arg(long, value_name = "N")]
+        uncheck: Vec<usize>,
+    },
+    /// Say how it goes. The newest one stands on the card of the worker.
+    Progress {
+        /// What is being done now.
+        text: String,
+    },
+    /// Say something that is worth keeping.
+    Note {
+        /// What it is.
+        text: String,
+    },
+    /// Ask a person, and end the turn.
+    Wait {
+        /// What is to be answered.
+        #[arg(long, value_name = "TEXT")]
+        question: String,
+        /// An answer to choose. Repeatable.
+        #[arg(long = "option", value_name = "TEXT")]
+        options: Vec<String>,
+        /// Stay until it is answered, and print the answer.
+        #[arg(long)]
+        stay: bool,
+        /// Stay no longer than this time, such as 30s, 5m or 2h (exit code 75).
+        #[arg(long, value_name = "TIME", value_parser = span, requires = "stay")]
+        timeout: Option<Duration>,
+    },
+    /// Say that the task is done, what came of it, and what shows it. The run ends.
+    Done {
+        /// How much of the task it is.
+        #[arg(long, value_name = "OUTCOME", value_parser = Claimed::WORDS)]
+        outcome: String,
+        /// What was changed, and where.
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        summary: String,
+        /// What shows it: a command and what it said, or a file and what is in it. Repeatable.
+        #[arg(long, value_name = "TEXT")]
+        evidence: Vec<String>,
+    },
+    /// Say that the task cannot be done. What there is of it is kept, and the run ends.
+    Fail {
+        /// Why.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Print what a person has told this worker.
+    Inbox,
+}
+
+/// Says it, and shows the answer.
+pub fn run(env: &Env, said: &Worker, json: bool) -> Result<Page> {
+    let (call, limit) = call(said)?;
+    Ok(Page::said(&verbs::worker::run(env, call, limit)?, json))
+}
+
+fn call(said: &Worker) -> Result<(Call, Duration)> {
+    let call = match said.clone() {
+        Worker::Todo { add, set, check, uncheck } => Call::Todo(Todo { set, add, check, uncheck }),
+        Worker::Progress { text } => Call::Progress(Text { text }),
+        Worker::Note { text } => Call::Note(Text { text }),
+        Worker::Wait { question, options, stay, timeout } => {
+            let limit = if stay { timeout.unwrap_or(STAY) } else { ANSWER };
+            return Ok((Call::Wait(Wait { question, options, stay }), limit));
+        }
+        Worker::Done { outcome, summary, evidence } => {
+            Call::Done(Claim { outcome: Claimed::parse(&outcome)?, summary, evidence })
+        }
+        Worker::Fail { reason } => Call::Fail(Fail { reason }),
+        Worker::Inbox => Call::Inbox(Inbox {}),
+    };
+    Ok((call, ANSWER))
+}

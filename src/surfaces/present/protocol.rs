@@ -1,0 +1,60 @@
+//! What workers and people say to each other.
+
+use crate::domain::protocol::Said;
+use crate::surfaces::present::Page;
+use crate::surfaces::style::DIM;
+use crate::surfaces::style::WARN;
+use crate::surfaces::style::count;
+use crate::surfaces::style::line;
+use crate::surfaces::style::paint;
+use crate::surfaces::style::safe;
+use crate::verbs::tell::Told;
+
+impl Page {
+    pub fn said(said: &Said, json: bool) -> Page {
+        Page::of("worker", said, json, answer)
+    }
+
+    pub fn told(told: &Told, json: bool) -> Page {
+        Page::of("tell", told, json, message)
+    }
+}
+
+fn answer(said: &Said) -> String {
+    let mut text = String::new();
+    for (n, item) in said.todos.iter().flatten().enumerate() {
+        let mark = if item.done { 'x' } else { ' ' };
+        text.push_str(&format!("{:>3} [{mark}] {}\n", n + 1, line(&item.text)));
+    }
+    for letter in said.messages.iter().flatten() {
+        let to = letter.to.map(|n| format!(" (to question {n})")).unwrap_or_default();
+        text.push_str(&format!("message {}{to}:\n{}\n", letter.n, safe(letter.text.trim_end())));
+    }
+    if said.messages.as_ref().is_some_and(Vec::is_empty) {
+        text.push_str("no messages\n");
+    }
+    for path in &said.undeclared {
+        text.push_str(&format!("{} {}\n", paint(WARN, "not declared:"), line(path)));
+    }
+    if !said.says.is_empty() {
+        text.push_str(&format!("{}\n", line(&said.says)));
+    }
+    text
+}
+
+fn message(told: &Told) -> String {
+    let to = match &told.to {
+        Some(question) => format!("answers question {}: {}", question.n, line(&question.text)),
+        None => "a message by itself".to_owned(),
+    };
+    let how = match told.live {
+        true => "it has it when it asks",
+        false => "its turn has ended, so it has it when it is taken up again",
+    };
+    let open = match told.open {
+        0 => String::new(),
+        n => format!("{} {} open still\n", paint(WARN, "questions:"), count(n, "question")),
+    };
+    let state = format!("message {} {}: {how}", told.message, told.state.word());
+    format!("{} {state}\n  {to}\n{open}{} git skein show {}\n", told.handle, paint(DIM, "next:"), told.handle)
+}

@@ -1,0 +1,376 @@
+//! Where a supervisor hears its worker: it takes requests out of the outbox, sees who sent them, does what they
+//! say, and answers. Nothing that lies there can hold it up.
+
+use crate::domain::End;
+use crate::domain::Failure;
+use crate::domain::Outcome;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::domain::mask;
+use crate::domain::protocol;
+use crate::domain::protocol::Answer;
+use crate::domain::protocol::Call;
+use crate::domain::protocol::Claim;
+use crate::domain::protocol::Claimed;
+use crate::domain::protocol::Event;
+use crate::domain::protocol::Letter;
+use crate::domain::protocol::Message;
+use crate::domain::protocol::Question;
+use crate::domain::protocol::Reply;
+use crate::domain::protocol::Said;
+use crate::domain::protocol::Talk;
+use crate::domain::protocol::Todo;
+use crate::domain::protocol::Wait;
+use crate::host::Found;
+use crate::host::Watch;
+use crate::state::WorkerRecord;
+use crate::verbs::finish;
+use crate::verbs::freeze;
+use crate::verbs::session::Session;
+use crate::verbs::snapshot::Seen;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a worker that has said its last word may take to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Bytes of one request. The longest list that is allowed is shorter.
+const REQUEST: u64 = 2 << 20;
+
+/// Bytes of events that are kept.
+const EVENTS: u64 = 4 << 20;
+
+/// So many answers lie there at most.
+const REPLIES: usize = 64;
+
+/// How often it is looked for an answer that a worker stays for.
+const BELL: Duration = Duration::from_millis(200);
+
+/// The desk of one run.
+pub struct Desk<'s, 'e> {
+    session: &'s Session<'e>,
+    id: WorkerId,
+    talk: Talk,
+    end: Option<End>,
+    leaves: Option<Instant>,
+    staying: Vec<Staying>,
+    bell: Option<Vec<u8>>,
+    replied: VecDeque<String>,
+    outbox: Watch,
+    /// What came before the watch began was not seen by it.
+    begun: bool,
+}
+
+/// A caller that waits for the answer to a question.
+struct Staying {
+    name: String,
+    question: u32,
+    caller: (u32, u64),
+}
+
+impl<'s, 'e> Desk<'s, 'e> {
+    /// Sets up the folders that a worker speaks by; what a run before left there goes.
+    pub fn open(session: &'s Session<'e>, id: WorkerId) -> Result<Desk<'s, 'e>> {
+        let local = &session.local;
+        for folder in [local.outbox(id), local.replies(id)] {
+            crate::host::remove_tree(&folder)?;
+            crate::host::open_box(&folder)?;
+        }
+        let outbox = Watch::new(&local.outbox(id))?;
+        Ok(Desk {
+            session,
+            id,
+            talk: Talk::default(),
+            end: None,
+            leaves: None,
+            staying: Vec::new(),
+            bell: None,
+            replied: VecDeque::new(),
+            outbox,
+            begun: false,
+        })
+    }
+
+    /// How the worker says that its run ends, if it has.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Resolves when there may be something to do.
+    pub async fn called(&mut self) {
+        if !std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        if self.staying.is_empty() {
+            return self.outbox.settled(Duration::ZERO, Duration::ZERO).await;
+        }
+        tokio::select! {
+            () = self.outbox.settled(Duration::ZERO, Duration::ZERO) => {}
+            () = tokio::time::sleep(BELL) => {}
+        }
+    }
+
+    /// When the worker is to be stopped, because it has said its last word. Told once.
+    pub fn leaves(&self) -> Option<Instant> {
+        self.leaves
+    }
+
+    pub fn has_left(&mut self) {
+        self.leaves = None;
+    }
+
+    /// The requests that are there now.
+    pub fn requests(&self) -> Vec<Found> {
+        let found = crate::host::collect(&self.session.local.outbox(self.id), REQUEST);
+        found.unwrap_or_else(|failure| {
+            self.session.tell(format!("outbox: {failure}"));
+            Vec::new()
+        })
+    }
+
+    /// Does what the requests say; `seen` is what the worktree held when they came.
+    pub fn hear(&mut self, requests: Vec<Found>, seen: Option<&Seen>) {
+        for found in requests {
+            let answer = match self.answer(&found, seen) {
+                Ok(None) => continue,
+                Ok(Some(said)) => Ok(said),
+                Err(failure) => {
+                    self.note("refused", &failure.to_string());
+                    Err(failure)
+                }
+            };
+            self.reply(&found.name, answer);
+        }
+        self.save();
+        self.hand_on();
+    }
+
+    /// What to answer; nothing if the answer comes later.
+    fn answer(&mut self, found: &Found, seen: Option<&Seen>) -> Result<Option<Said>> {
+        let bytes = found.content.as_ref().map_err(|why| protocol::bad(why.clone()))?;
+        let caller = self.refuse_stranger(found.caller)?;
+        let call = protocol::heard(bytes)?;
+        if self.end.is_some() && !matches!(call, Call::Read(_) | Call::Committed(_)) {
+            return Err(turn_ended());
+        }
+        match call {
+            Call::Todo(todo) => self.todo(&todo),
+            Call::Progress(text) => {
+                self.talk.progress = Some(text.text.clone());
+                self.said("progress", &text.text)
+            }
+            Call::Note(text) => self.said("note", &text.text),
+            Call::Wait(wait) => self.wait(&found.name, &wait, caller),
+            Call::Done(claim) => self.done(claim, seen),
+            Call::Fail(fail) => {
+                self.note("failed", &fail.reason);
+                self.ends(End::GaveUp(mask(&fail.reason)));
+                Ok(Some(last_word("noted that it cannot be done; what there is of it is kept")))
+            }
+            Call::Inbox(_) => self.inbox(),
+            Call::Read(read) => {
+                let at = self.session.clock.now_secs();
+                self.messages(|m| read.messages.contains(&m.n), |m| _ = m.read.get_or_insert(at))?;
+                Ok(Some(Said::default()))
+            }
+            Call::Commit(_) | Call::Committed(_) => Err(protocol::bad("that is not spoken here")),
+        }
+    }
+
+    /// Who called, if it is below us: our agent is, and whatever it started, and nobody else.
+    fn refuse_stranger(&self, caller: Option<u32>) -> Result<(u32, u64)> {
+        let known = caller.filter(|pid| crate::host::is_below(*pid, std::process::id()));
+        known.and_then(|pid| Some((pid, crate::host::start_time(pid)?))).ok_or_else(|| {
+            let who = caller.map_or("nobody who still waits".to_owned(), |pid| format!("process {pid}"));
+            Refusal::new(
+                Token::NotTheWorker,
+                format!("the request came from {who}, and not from this worker"),
+            )
+            .show("env | grep SKEIN_")
+            .next("only the agent, and what it started, can speak for a worker")
+            .into()
+        })
+    }
+
+    fn todo(&mut self, todo: &Todo) -> Result<Option<Said>> {
+        self.talk.change(todo)?;
+        if *todo != Todo::default() {
+            let open = self.talk.todos.iter().filter(|i| !i.done).count();
+            self.note("todo", &format!("{} of {} done", self.talk.todos.len() - open, self.talk.todos.len()));
+        }
+        Ok(Some(Said { todos: Some(self.talk.todos.clone()), ..Said::default() }))
+    }
+
+    fn said(&mut self, kind: &str, text: &str) -> Result<Option<Said>> {
+        self.note(kind, text);
+        Ok(Some(Said::new("noted")))
+    }
+
+    fn wait(&mut self, name: &str, wait: &Wait, caller: (u32, u64)) -> Result<Option<Said>> {
+        let at = self.session.clock.now_secs();
+        let n = self.amend(|record| {
+            let n = record.questions.len() as u32 + 1;
+            let options = wait.options.iter().map(|o| mask(o)).collect();
+            record.questions.push(Question { n, text: mask(&wait.question), options, at });
+            Ok(n)
+        })?;
+        crate::fault::point("desk: question recorded");
+        self.note("asked", &wait.question);
+        if wait.stay {
+            self.staying.push(Staying { name: name.to_owned(), question: n, caller });
+            return Ok(None);
+        }
+        self.ends(End::Asked(mask(&wait.question)));
+        Ok(Some(Said { question: Some(n), ..last_word("asked") }))
+    }
+
+    /// A claim is looked at while its worker can still make it good.
+    fn done(&mut self, claim: Claim, seen: Option<&Seen>) -> Result<Option<Said>> {
+        let seen = seen.ok_or_else(|| Failure::fault("looking at the worktree", "it keeps changing"))?;
+        if let Some(refusal) = &seen.withheld {
+            return Err(Failure::Refusal(refusal.clone()));
+        }
+        let view = self.session.view()?;
+        let worker = view.worker(&self.id.to_string())?;
+        let nothing = seen.head == worker.record.base;
+        if nothing && claim.outcome != Claimed::NothingToDo {
+            return Err(uncommitted());
+        }
+        let undeclared = match nothing {
+            true => Vec::new(),
+            false => freeze::check(self.session, &view, worker, seen.head)?,
+        };
+        let claim = Claim {
+            outcome: claim.outcome,
+            summary: mask(&claim.summary),
+            evidence: claim.evidence.iter().map(|e| mask(e)).collect(),
+        };
+        self.amend(|record| {
+            record.claim = Some(claim.clone());
+            Ok(())
+        })?;
+        crate::fault::point("desk: claim recorded");
+        self.note("done", &claim.summary);
+        self.ends(End::Claimed(claim));
+        let left = match seen.leftovers.len() {
+            0 => String::new(),
+            n => format!("; {n} changed files are not committed, and are not taken"),
+        };
+        Ok(Some(Said { undeclared, ..last_word(&format!("taken{left}")) }))
+    }
+
+    /// All that it has not yet said it has read.
+    fn inbox(&mut self) -> Result<Option<Said>> {
+        let at = self.session.clock.now_secs();
+        let letters = self.messages(|m| m.read.is_none(), |m| _ = m.delivered.get_or_insert(at))?;
+        Ok(Some(Said { messages: Some(letters), ..Said::default() }))
+    }
+
+    /// Changes the messages that `are` meant, and gives them.
+    fn messages(&self, are: impl Fn(&Message) -> bool, change: impl Fn(&mut Message)) -> Result<Vec<Letter>> {
+        self.amend(|record| {
+            let meant = record.messages.iter_mut().filter(|m| are(m));
+            let each = meant.map(|m| {
+                change(m);
+                Letter { n: m.n, text: m.text.clone(), to: m.to }
+            });
+            Ok(each.collect())
+        })
+    }
+
+    /// Gives answers to those who stayed for them.
+    fn hand_on(&mut self) {
+        self.staying.retain(|s| crate::host::alive(s.caller.0, s.caller.1));
+        let bell = crate::host::read_optional(&self.session.local.bell(self.id)).unwrap_or_default();
+        if self.staying.is_empty() || bell == self.bell {
+            return;
+        }
+        let at = self.session.clock.now_secs();
+        for staying in std::mem::take(&mut self.staying) {
+            let to = Some(staying.question);
+            match self.messages(|m| m.to == to, |m| _ = m.delivered.get_or_insert(at)) {
+                Ok(letters) if !letters.is_empty() => {
+                    self.note("answered", &letters[0].text);
+                    let said = Said { messages: Some(letters), question: to, ..Said::default() };
+                    self.reply(&staying.name, Ok(said));
+                }
+                Ok(_) => self.staying.push(staying),
+                Err(failure) => {
+                    self.session.tell(format!("answer: {failure}"));
+                    self.staying.push(staying);
+                    return;
+                }
+            }
+        }
+        self.bell = bell;
+    }
+
+    fn amend<T>(&self, mut change: impl FnMut(&mut WorkerRecord) -> Result<T>) -> Result<T> {
+        finish::amend(self.session, self.id, |record| match record.outcome {
+            Outcome::Active => change(record),
+            _ => Err(turn_ended()),
+        })
+    }
+
+    fn ends(&mut self, end: End) {
+        self.end = Some(end);
+        self.leaves = Some(Instant::now() + GRACE);
+    }
+
+    fn reply(&mut self, name: &str, answer: Result<Said>) {
+        let replies = self.session.local.replies(self.id);
+        let reply = Reply { v: protocol::SPOKEN, answer: Answer::of(answer) };
+        let bytes = serde_json::to_vec(&reply).unwrap_or_default();
+        if let Err(failure) = crate::host::reply(&replies, name, &bytes) {
+            self.session.tell(format!("reply: {failure}"));
+        }
+        self.replied.push_back(name.to_owned());
+        if self.replied.len() > REPLIES
+            && let Some(old) = self.replied.pop_front()
+        {
+            crate::host::withdraw(&replies, &old);
+        }
+    }
+
+    /// One event more. They are for people, and for nothing that must not be lost.
+    fn note(&mut self, kind: &str, text: &str) {
+        let event = Event { at: self.session.clock.now_secs(), kind: kind.to_owned(), text: mask(text) };
+        let Ok(mut line) = serde_json::to_vec(&event) else { return };
+        line.push(b'\n');
+        self.talk.bytes += line.len() as u64;
+        if self.talk.bytes > EVENTS {
+            return;
+        }
+        if let Err(failure) = crate::host::add_to(&self.session.local.events(self.id), &line) {
+            self.session.tell(format!("events: {failure}"));
+        }
+    }
+
+    fn save(&self) {
+        let bytes = serde_json::to_vec(&self.talk).unwrap_or_default();
+        if let Err(failure) = crate::host::put(&self.session.local.talk(self.id), &bytes) {
+            self.session.tell(format!("talk: {failure}"));
+        }
+    }
+}
+
+fn last_word(says: &str) -> Said {
+    Said::new(format!("{says}. End your turn now: in {} s it is ended for you", GRACE.as_secs()))
+}
+
+fn turn_ended() -> Failure {
+    Refusal::new(Token::TurnEnded, "this worker has said its last word already")
+        .show("git log -1")
+        .next("end your turn; what comes after it is not heard")
+        .into()
+}
+
+fn uncommitted() -> Failure {
+    Refusal::new(Token::Empty, "nothing is committed, so there is nothing to take")
+        .show("git status --short")
+        .next("git commit, then say it again; or say --outcome nothing-to-do")
+        .into()
+}

@@ -1,0 +1,97 @@
+//! `tell`: a person's message to a worker, or the answer to its question. What is said of its way is what was seen
+//! of it.
+
+use crate::domain::Failure;
+use crate::domain::Handle;
+use crate::domain::Liveness;
+use crate::domain::Outcome;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::WorkerId;
+use crate::domain::mask;
+use crate::domain::protocol::Delivery;
+use crate::domain::protocol::Message;
+use crate::domain::protocol::Question;
+use crate::state::LIST_SHARED;
+use crate::state::WorkerRecord;
+use crate::verbs::custody;
+use crate::verbs::finish;
+use crate::verbs::init;
+use crate::verbs::session::Session;
+use serde::Serialize;
+
+/// A message that is on its worker's record.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    pub worker: WorkerId,
+    pub handle: Handle,
+    pub message: u32,
+    /// The question that it answers.
+    pub to: Option<Question>,
+    pub state: Delivery,
+    /// Whether the worker runs, and so can ask for it.
+    pub live: bool,
+    /// Questions that are still open.
+    pub open: usize,
+}
+
+/// Puts `text` on the record of the worker: as the answer to question `to`, else to its oldest open one, else as a
+/// message by itself.
+pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -> Result<Told> {
+    session.refuse_in_worker("tell")?;
+    if text.trim().is_empty() {
+        return Err(Refusal::new(Token::NoTask, "the message is empty")
+            .show("git skein tell -h")
+            .next("say what the worker is to know")
+            .into());
+    }
+    let view = init::ensure(session)?;
+    let worker = view.open_worker(&session.repo, name)?;
+    let (id, at) = (worker.id, session.clock.now_secs());
+    let handle = worker.record.handle.clone();
+    let (message, question, open) = finish::amend(session, id, |record| {
+        refuse_ended(record)?;
+        let question = match to {
+            Some(n) => Some(asked(record, n)?),
+            None => record.open_questions().next().cloned(),
+        };
+        let n = record.messages.len() as u32 + 1;
+        let to = question.as_ref().map(|q| q.n);
+        record.messages.push(Message { n, text: mask(text), to, at, delivered: None, read: None });
+        Ok((n, question, record.open_questions().count()))
+    })?;
+    crate::fault::point("tell: message recorded");
+    let live = custody::liveness(session, worker) == Liveness::Live;
+    if live {
+        // It only wakes who waits; the record says what there is.
+        let _ = crate::host::put(&session.local.bell(id), message.to_string().as_bytes());
+    }
+    Ok(Told { worker: id, handle, message, to: question, state: Delivery::Queued, live, open })
+}
+
+fn refuse_ended(record: &WorkerRecord) -> Result<()> {
+    if matches!(record.outcome, Outcome::Active | Outcome::NeedsInput) {
+        return Ok(());
+    }
+    let handle = &record.handle;
+    Err(Refusal::new(
+        Token::Undeliverable,
+        format!("{handle} has ended ({}), and asks no more", record.outcome),
+    )
+    .show(LIST_SHARED)
+    .next("dispatch another worker with what is to be done: git skein dispatch …")
+    .into())
+}
+
+fn asked(record: &WorkerRecord, n: u32) -> Result<Question> {
+    let open = record.open_questions().find(|q| q.n == n).cloned();
+    open.ok_or_else(|| -> Failure {
+        let open = record.open_questions().map(|q| format!("{}: {}", q.n, q.text));
+        Refusal::new(Token::NoSuchQuestion, format!("{} has no open question {n}", record.handle))
+            .lines(open)
+            .show(LIST_SHARED)
+            .next(format!("git skein show {} lists what it asks", record.handle))
+            .into()
+    })
+}

@@ -1,0 +1,98 @@
+//! `worker`: what an agent says to its supervisor, from inside. The request goes into the outbox, and the answer
+//! is awaited.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::protocol::Call;
+use crate::domain::protocol::Read;
+use crate::domain::protocol::Reply;
+use crate::domain::protocol::Request;
+use crate::domain::protocol::SPOKEN;
+use crate::domain::protocol::Said;
+use crate::host::Clock;
+use crate::host::Env;
+use crate::verbs::supervise::OUTBOX;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+
+/// How often it is looked whether there still is a supervisor.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Says `call` and gives the answer, if it comes within `limit`.
+pub fn run(env: &Env, call: Call, limit: Duration) -> Result<Said> {
+    let place = Place::find(env)?;
+    let said = place.say(env, call, limit)?;
+    let messages: Vec<u32> = said.messages.iter().flatten().map(|m| m.n).collect();
+    if !messages.is_empty() {
+        // If this is not heard they come again.
+        let _ = place.say(env, Call::Read(Read { messages }), limit);
+    }
+    Ok(said)
+}
+
+/// Where a worker speaks.
+struct Place {
+    outbox: PathBuf,
+    replies: PathBuf,
+    /// Not to be seen in a jail, which ends with the supervisor.
+    alive: PathBuf,
+}
+
+impl Place {
+    fn find(env: &Env) -> Result<Place> {
+        let outbox = env.get(OUTBOX).map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
+        let outbox = outbox.ok_or_else(|| nobody("this is no worker: there is nobody to speak to"))?;
+        let folder = outbox.parent().map(PathBuf::from).unwrap_or_default();
+        let place = Place { outbox, replies: folder.join("replies"), alive: folder.join("alive.lock") };
+        if place.is_deserted() {
+            return Err(nobody("the supervisor of this worker is gone"));
+        }
+        Ok(place)
+    }
+
+    fn is_deserted(&self) -> bool {
+        self.alive.exists() && !crate::host::is_held(&self.alive).unwrap_or(true)
+    }
+
+    fn say(&self, env: &Env, call: Call, limit: Duration) -> Result<Said> {
+        let clock = Clock::system(env);
+        let name = format!("{:013}-{}-{:020x}", clock.now_millis(), std::process::id(), clock.distinct());
+        let request = Request { v: SPOKEN, call };
+        let bytes = serde_json::to_vec(&request).map_err(|e| Failure::fault("writing a request", e))?;
+        let _waiting = crate::host::post(&self.outbox, &name, &bytes)?;
+        let (mut reply, mut gone, mut looked) = (Ok(None), false, Instant::now());
+        crate::host::wait_until(limit, || {
+            reply = crate::host::reply_to(&self.replies, &name);
+            if looked.elapsed() >= LOOK {
+                (gone, looked) = (self.is_deserted(), Instant::now());
+            }
+            gone || !matches!(reply, Ok(None))
+        });
+        match reply? {
+            Some(bytes) => {
+                let reply: Reply =
+                    serde_json::from_slice(&bytes).map_err(|e| Failure::fault("reading the reply", e))?;
+                reply.answer.into_result()
+            }
+            None if gone => Err(nobody("the supervisor of this worker is gone")),
+            None => Err(unanswered(limit)),
+        }
+    }
+}
+
+fn nobody(says: &str) -> Failure {
+    Refusal::new(Token::NotAWorker, says)
+        .show("env | grep SKEIN_OUTBOX")
+        .next("git skein worker speaks from inside a running worker; see git skein dispatch -h")
+        .into()
+}
+
+fn unanswered(limit: Duration) -> Failure {
+    Refusal::new(Token::TimedOut, format!("there was no answer within {} s", limit.as_secs()))
+        .show("env | grep SKEIN_OUTBOX")
+        .next("try again")
+        .into()
+}
