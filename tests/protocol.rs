@@ -420,3 +420,82 @@ fn the_manners_and_the_program_are_at_hand() {
         assert!(said.contains("git-skein 0."), "{said}");
     }
 }
+
+#[test]
+fn a_commit_is_made_of_what_there_is_and_head_follows() {
+    for (world, level) in levels() {
+        let script = format!(
+            "set -e; git checkout -q -b mine 2>/dev/null || true
+            echo 1 >n; echo more >>a.txt; echo z >x.ign
+            git skein worker commit -m 'only n' --path n
+            git status --porcelain; git skein worker commit -m 'the rest
+
+with a body'; git status --porcelain
+            git log --format='%s|%an|%P' $SKEIN_BASE..; {DONE}"
+        );
+        world.speaks(level, "w", &script).ok();
+        let said = world.heard("w");
+        assert!(said.contains("\n M a.txt\ncommitted "), "{said}");
+        let (base, tip) = (world.rev("main"), world.field("w", "head"));
+        let tip = tip.as_str().unwrap();
+        let first = world.rev(&format!("{tip}~1"));
+        assert!(said.contains(&format!("the rest|w|{first}\nonly n|w|{base}\n")), "{said}");
+        assert_eq!(world.git(["log", "-1", "--format=%B", tip]), "the rest\n\nwith a body");
+        assert_eq!(world.git(["diff", "--name-only", &base, &first]), "n");
+        assert_eq!(world.git(["diff", "--name-only", &first, tip]), "a.txt");
+        let events = world.skein(&["show", "--events", "w"]).ok().out;
+        assert!(events.contains(&format!("commit: {tip}")), "{events}");
+        world.skein(&["land", "w"]).ok();
+        world.check();
+    }
+}
+
+#[test]
+fn a_commit_is_refused_with_what_is_wrong_with_it() {
+    for (world, level) in levels() {
+        let commit = "git skein worker commit -m";
+        let script = format!(
+            "{commit} nothing; echo $?; {commit} ' '; echo 1 >n; {commit} n --path 'm/**'; {commit} n --path '['
+            mkdir .claude; echo x >.claude/hook; {commit} hook; rm -r .claude
+            git commit -q --allow-empty -m one; one=$(git rev-parse HEAD); git checkout -q $SKEIN_BASE
+            git commit -q --allow-empty -m two; git merge -q --no-commit --no-ff $one; {commit} n; git merge --abort
+            printf '%s' '{{\"v\":1,\"call\":{{\"verb\":\"commit\",\"message\":\"m\",\"head\":\"'$SKEIN_BASE'\"}}}}' \
+                >$SKEIN_OUTBOX/.old; cd $SKEIN_OUTBOX
+            flock .old sh -c 'mv .old old.json; until test -s ../replies/old.json; do sleep 0.01; done'
+            grep -o '\"token\":\"[a-z-]*\"' ../replies/old.json"
+        );
+        world.speaks(level, "w", &script);
+        let said = world.heard("w");
+        refusals(&said, "empty", 2);
+        refusals(&said, "bad-call", 1);
+        refusals(&said, "bad-pattern", 1);
+        refusals(&said, "forbidden-path", 1);
+        assert!(said.contains(&format!("\"token\":\"{}\"", "head-moved")), "{said}");
+        refusals(&said, "operation-in-progress", 1);
+        assert!(said.contains(".claude/hook"), "{said}");
+    }
+}
+
+#[test]
+fn a_commit_waits_for_its_checks_and_leaves_them_as_evidence() {
+    for (world, level) in levels() {
+        let script = format!(
+            "echo bad >n; git skein worker commit -m n; echo $?; git log -1 --format=%s
+            echo 1 >n; git skein worker commit -m 'n is new' & sleep 0.2; git skein worker note meanwhile; wait
+            git log -1 --format=%s; {DONE}"
+        );
+        let options = ["--wait", "--timeout", "100s", "--jail", level, "--name", "w"];
+        let script = in_order(&script);
+        let agent = ["--check", "sleep 0.5; grep 1 n", "--path", "a.txt", "w", "--", "sh", "-c", &script];
+        world.skein(&[&["dispatch"], &options[..], &agent].concat()).ok();
+        let said = world.heard("w");
+        refusals(&said, "gate-failed", 1);
+        assert!(said.contains("\n5\nbase\n") && said.contains("\nn is new\n"), "{said}");
+        assert!(said.contains("not declared: n\n"), "{said}");
+        let events = world.skein(&["show", "--events", "w"]).ok().out;
+        let at = |what: &str| events.find(what).unwrap_or_else(|| panic!("no {what:?} in {events}"));
+        assert!(at("note: meanwhile") < at(" commit: "), "it is heard while checks run: {events}");
+        assert!(world.card("w").contains("  passed    sleep 0.5; grep 1 n\n"), "{}", world.card("w"));
+        world.check();
+    }
+}

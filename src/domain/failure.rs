@@ -187,6 +187,7 @@ tokens! {
     BadCall "bad-call" No;
     Vague "vague" No;
     TurnEnded "turn-ended" No;
+    HeadMoved "head-moved" Raced;
     NoSuchQuestion "no-such-question" No;
     Undeliverable "undeliverable" No;
     StillRunning "still-running" No;

@@ -214,6 +214,10 @@ impl Answer {
         }
     }
 
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// The same on the side of the caller.
     pub fn into_result(self) -> Result<Said> {
         match self {

@@ -255,6 +255,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "End the turn",
             },
             Explained {
+                token: Token::HeadMoved,
+                means: "`worker commit` was asked for on a `HEAD` that is not the worker's any more",
+                show: "`git reflog -3`",
+                next: "Look at what moved it, then commit again",
+            },
+            Explained {
                 token: Token::NoSuchQuestion,
                 means: "`tell --to` names no question of the worker that is open",
                 show: "`git for-each-ref refs/skein`",

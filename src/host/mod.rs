@@ -1,6 +1,7 @@
 //! The world outside git: environment, clock, files, locks, child processes, watches. Knows no policy.
 
 mod ancestry;
+mod aside;
 mod carry;
 mod clock;
 mod ending;
@@ -25,6 +26,7 @@ mod watch;
 
 pub use ancestry::below_process_with;
 pub use ancestry::is_below;
+pub use aside::Aside;
 pub use carry::Carried;
 pub use carry::carry;
 pub use carry::read_here;

@@ -191,6 +191,17 @@ impl Repo {
         self.git.expect(&in_worktree(admin, &args)).map(drop)
     }
 
+    /// Moves the worktree's `HEAD`, by way of the branch that it is at, from `old` to `new`, and its index with it.
+    /// False if it was not at `old`.
+    pub fn advance(&self, admin: &Admin, new: Oid, old: Oid) -> Result<bool> {
+        let (new, old) = (new.to_string(), old.to_string());
+        let moving = ["update-ref", "--create-reflog", "-m", "commit: by git-skein", "HEAD", &new, &old];
+        if !self.git.run(&in_worktree(admin, &moving))?.ok() {
+            return Ok(false);
+        }
+        self.git.expect(&in_worktree(admin, &["reset", "--quiet"])).map(|_| true)
+    }
+
     /// The commit at the worktree's `HEAD`, read through its administrative folder.
     pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
         if !self.is_reftable() {

@@ -14,6 +14,7 @@ use crate::domain::protocol::Answer;
 use crate::domain::protocol::Call;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Claimed;
+use crate::domain::protocol::Commit;
 use crate::domain::protocol::Event;
 use crate::domain::protocol::Letter;
 use crate::domain::protocol::Message;
@@ -23,9 +24,11 @@ use crate::domain::protocol::Said;
 use crate::domain::protocol::Talk;
 use crate::domain::protocol::Todo;
 use crate::domain::protocol::Wait;
+use crate::host::Aside;
 use crate::host::Found;
 use crate::host::Watch;
 use crate::state::WorkerRecord;
+use crate::verbs::commit;
 use crate::verbs::finish;
 use crate::verbs::freeze;
 use crate::verbs::session::Session;
@@ -62,6 +65,14 @@ pub struct Desk<'s, 'e> {
     outbox: Watch,
     /// What came before the watch began was not seen by it.
     begun: bool,
+    checking: Option<Checking>,
+}
+
+/// A commit whose checks run.
+struct Checking {
+    name: String,
+    said: Said,
+    run: Aside,
 }
 
 /// A caller that waits for the answer to a question.
@@ -91,6 +102,7 @@ impl<'s, 'e> Desk<'s, 'e> {
             replied: VecDeque::new(),
             outbox,
             begun: false,
+            checking: None,
         })
     }
 
@@ -104,12 +116,17 @@ impl<'s, 'e> Desk<'s, 'e> {
         if !std::mem::replace(&mut self.begun, true) {
             return;
         }
-        if self.staying.is_empty() {
-            return self.outbox.settled(Duration::ZERO, Duration::ZERO).await;
-        }
+        let waiting = !self.staying.is_empty() || self.checking.is_some();
+        let checked = async {
+            match &mut self.checking {
+                Some(checking) => checking.run.ended().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.outbox.settled(Duration::ZERO, Duration::ZERO) => {}
-            () = tokio::time::sleep(BELL) => {}
+            () = checked => {}
+            () = tokio::time::sleep(BELL), if waiting => {}
         }
     }
 
@@ -133,6 +150,7 @@ impl<'s, 'e> Desk<'s, 'e> {
 
     /// Does what the requests say; `seen` is what the worktree held when they came.
     pub fn hear(&mut self, requests: Vec<Found>, seen: Option<&Seen>) {
+        let any = !requests.is_empty();
         for found in requests {
             let answer = match self.answer(&found, seen) {
                 Ok(None) => continue,
@@ -144,7 +162,10 @@ impl<'s, 'e> Desk<'s, 'e> {
             };
             self.reply(&found.name, answer);
         }
-        self.save();
+        if any {
+            self.save();
+        }
+        self.checked();
         self.hand_on();
     }
 
@@ -176,7 +197,13 @@ impl<'s, 'e> Desk<'s, 'e> {
                 self.messages(|m| read.messages.contains(&m.n), |m| _ = m.read.get_or_insert(at))?;
                 Ok(Some(Said::default()))
             }
-            Call::Commit(_) | Call::Committed(_) => Err(protocol::bad("that is not spoken here")),
+            Call::Commit(commit) => self.commit(&found.name, &commit, seen),
+            Call::Committed(made) => {
+                if seen.is_some_and(|seen| seen.head == made.commit) {
+                    self.note("commit", &made.commit.to_string());
+                }
+                Ok(Some(Said::default()))
+            }
         }
     }
 
@@ -260,6 +287,34 @@ impl<'s, 'e> Desk<'s, 'e> {
             n => format!("; {n} changed files are not committed, and are not taken"),
         };
         Ok(Some(Said { undeclared, ..last_word(&format!("taken{left}")) }))
+    }
+
+    fn commit(&mut self, name: &str, asked: &Commit, seen: Option<&Seen>) -> Result<Option<Said>> {
+        if self.checking.is_some() {
+            return Err(busy());
+        }
+        let seen = seen.ok_or_else(|| Failure::fault("looking at the worktree", "it keeps changing"))?;
+        let view = self.session.view()?;
+        let worker = view.worker(&self.id.to_string())?;
+        let said = commit::make(self.session, worker, asked, seen)?;
+        let (Some(oid), false) = (said.commit, worker.record.checks.is_empty()) else {
+            return Ok(Some(said));
+        };
+        let run = commit::begin_checks(self.session, self.id, oid)?;
+        self.checking = Some(Checking { name: name.to_owned(), said, run });
+        Ok(None)
+    }
+
+    /// Answers when the checks of a commit have ended.
+    fn checked(&mut self) {
+        let Some(done) = self.checking.take_if(|c| c.run.output().is_some()) else { return };
+        let answer = serde_json::from_slice::<Answer>(done.run.output().unwrap_or_default());
+        let answer = answer.map_err(|e| Failure::fault("running the checks", e));
+        let answer = answer.and_then(Answer::into_result).map(|_| done.said);
+        if let Err(failure) = &answer {
+            self.note("refused", &failure.to_string());
+        }
+        self.reply(&done.name, answer);
     }
 
     /// All that it has not yet said it has read.
@@ -368,9 +423,16 @@ fn turn_ended() -> Failure {
         .into()
 }
 
+fn busy() -> Failure {
+    Refusal::new(Token::Busy, "the checks of another commit of this worker run")
+        .show("git log -1")
+        .next("wait for it, then commit again")
+        .into()
+}
+
 fn uncommitted() -> Failure {
     Refusal::new(Token::Empty, "nothing is committed, so there is nothing to take")
         .show("git status --short")
-        .next("git commit, then say it again; or say --outcome nothing-to-do")
+        .next("git skein worker commit -m '…', then say it again; or say --outcome nothing-to-do")
         .into()
 }

@@ -118,6 +118,14 @@ pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> 
     undeclared(worker, &changes)
 }
 
+/// The same of the paths alone, for a tree that is to be committed.
+pub fn check_tree(session: &Session<'_>, worker: &Worker, tree: Oid) -> Result<Vec<String>> {
+    let objects = &session.repo.objects;
+    let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, tree)?;
+    check_paths(session, worker, tree, &changes)?;
+    undeclared(worker, &changes)
+}
+
 /// The changed paths outside the globs that dispatch declared.
 fn undeclared(worker: &Worker, changes: &[Change]) -> Result<Vec<String>> {
     let declared = Globs::new(worker.record.paths.iter().map(String::as_str))?;

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod candidate;
 mod checkout;
+pub mod commit;
 mod custody;
 pub mod demo;
 mod desk;

@@ -27,6 +27,9 @@ pub const SUPERVISE: &str = "__supervise";
 /// The hidden verb that turns a process into an agent or a gate.
 pub const LAUNCH: &str = "__launch";
 
+/// The hidden verb that runs a worker's checks on one of its commits.
+pub const CHECK: &str = "__check";
+
 /// How long a verb waits for another one of ours to let go of a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(120);
 

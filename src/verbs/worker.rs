@@ -33,6 +33,11 @@ pub fn run(env: &Env, call: Call, limit: Duration) -> Result<Said> {
     Ok(said)
 }
 
+/// Refuses where no worker runs.
+pub fn refuse_elsewhere(env: &Env) -> Result<()> {
+    Place::find(env).map(drop)
+}
+
 /// Where a worker speaks.
 struct Place {
     outbox: PathBuf,
@@ -83,7 +88,7 @@ impl Place {
     }
 }
 
-fn nobody(says: &str) -> Failure {
+pub fn nobody(says: &str) -> Failure {
     Refusal::new(Token::NotAWorker, says)
         .show("env | grep SKEIN_OUTBOX")
         .next("git skein worker speaks from inside a running worker; see git skein dispatch -h")

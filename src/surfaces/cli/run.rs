@@ -7,6 +7,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Risks;
 use crate::domain::Token;
+use crate::domain::protocol::Answer;
 use crate::host::Env;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The two verbs that only this program gives itself. `None`: it is not one of them.
+/// The verbs that only this program gives itself. `None`: it is not one of them.
 pub fn hidden(env: &Env) -> Option<ExitCode> {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let verb = argv.get(1)?.to_str()?;
@@ -50,6 +51,13 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
             let id = argv.get(2)?.to_str()?.parse().ok()?;
             let life = Session::open(env, env.cwd(), &quiet).and_then(|s| verbs::supervise::run(&s, id));
             Some(code(life))
+        }
+        verbs::session::CHECK => {
+            let (id, commit) = (argv.get(2)?.to_str()?.parse().ok()?, argv.get(3)?.to_str()?.parse().ok()?);
+            let done =
+                Session::open(env, env.cwd(), &quiet).and_then(|s| verbs::commit::check(&s, id, commit));
+            anstream::println!("{}", Answer::of(done).to_line());
+            Some(ExitCode::SUCCESS)
         }
         _ => None,
     }
@@ -134,7 +142,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
         Verb::Completions { shell } => return Ok(Page::completions(*shell, cli.json)),
         Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
-        Verb::Worker(said) => return crate::surfaces::cli::worker::run(env, said, cli.json),
+        Verb::Worker(said) => return crate::surfaces::cli::worker::run(env, said, cli.json, tell),
         _ => {}
     }
     let lines = lines(&cli.verb);

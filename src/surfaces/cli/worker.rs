@@ -13,6 +13,7 @@ use crate::domain::span;
 use crate::host::Env;
 use crate::surfaces::present::Page;
 use crate::verbs;
+use crate::verbs::session::Session;
 use clap::Subcommand;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ const ANSWER: Duration = Duration::from_secs(120);
 
 /// How long the answer of a person is waited for, if nothing else is said.
 const STAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a commit may take with the checks of the worker.
+const CHECKS: Duration = Duration::from_secs(2 * 60 * 60);
 
 #[derive(Debug, Clone, Subcommand)]
 pub enum Worker {
@@ -82,12 +86,27 @@ pub enum Worker {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+    /// Commit what the worktree holds, after it was looked at and its checks passed.
+    Commit {
+        /// The message: what, and why.
+        #[arg(short, long, value_name = "TEXT")]
+        message: String,
+        /// Take only these files. Repeatable.
+        #[arg(long = "path", value_name = "GLOB")]
+        paths: Vec<String>,
+    },
     /// Print what a person has told this worker.
     Inbox,
 }
 
 /// Says it, and shows the answer.
-pub fn run(env: &Env, said: &Worker, json: bool) -> Result<Page> {
+pub fn run(env: &Env, said: &Worker, json: bool, tell: &dyn Fn(&str)) -> Result<Page> {
+    if let Worker::Commit { message, paths } = said {
+        verbs::worker::refuse_elsewhere(env)?;
+        let session = Session::open(env, env.cwd(), tell)?;
+        let said = verbs::commit::run(&session, message.clone(), paths.clone(), CHECKS)?;
+        return Ok(Page::said(&said, json));
+    }
     let (call, limit) = call(said)?;
     Ok(Page::said(&verbs::worker::run(env, call, limit)?, json))
 }
@@ -105,7 +124,7 @@ fn call(said: &Worker) -> Result<(Call, Duration)> {
             Call::Done(Claim { outcome: Claimed::parse(&outcome)?, summary, evidence })
         }
         Worker::Fail { reason } => Call::Fail(Fail { reason }),
-        Worker::Inbox => Call::Inbox(Inbox {}),
+        Worker::Inbox | Worker::Commit { .. } => Call::Inbox(Inbox {}),
     };
     Ok((call, ANSWER))
 }
