@@ -99,11 +99,8 @@ fn refuse_touched(session: &Session<'_>, worker: &Worker) -> Result<()> {
     if worker.record.jail != Jail::None {
         return Ok(());
     }
-    let before = crate::host::read_optional(&session.local.worker(worker.id).join("outside.json"))?;
-    let changed = match before.as_deref().and_then(Outside::from_bytes) {
-        Some(before) => before.changed(session, &Outside::look(session)?, worker.id)?,
-        None => Vec::new(),
-    };
+    let before = Outside::before(session, worker.id)?;
+    let changed = Outside::since(session, before.as_ref(), worker.id)?;
     if changed.is_empty() {
         return Ok(());
     }

@@ -81,6 +81,44 @@ fn a_worker_known_only_by_its_refs_keeps_what_they_hold() {
     world.check();
 }
 
+/// What it said is on the record before it is answered, and its delta is frozen before its outcome is told.
+#[test]
+fn what_a_worker_said_outlives_its_supervisor() {
+    let done = "echo 1 > n; git add n; git commit -qm n; git skein worker done --outcome complete \
+                --summary 'The file n is new' --evidence 'cat n: 1'";
+    let ask = "git skein worker wait --question 'Which one?'";
+    for (point, agent, claimed, deltas) in [
+        ("desk: claim recorded", done, true, 0),
+        ("supervise: last snapshot", done, true, 0),
+        ("supervise: delta frozen", done, true, 1),
+        ("desk: question recorded", ask, false, 0),
+    ] {
+        let world = scenes::still();
+        let mark = world.root().join("mark");
+        let mut command = world.command(&["dispatch", "--name", "fix", "fix it", "--", "sh", "-c", agent]);
+        command.env("SKEIN_SUPERVISOR_FAULT", format!("{point}:1:kill")).env("SKEIN_FAULT_MARK", &mark);
+        ran(command.output().unwrap()).ok();
+        world.skein(&["wait", "--timeout", "60s", "fix"]);
+        assert!(mark.exists(), "{point}: it did not strike");
+        sweep::clean(&world, 1);
+        world.skein(&["stop", "fix"]).ok();
+        let card = world.skein(&["show", "fix", "--json"]).ok().json()["result"].clone();
+        assert_eq!(card["outcome"], "failed", "{point}: {card}");
+        assert!(card["flags"].to_string().contains("supervisor-lost"), "{point}: {card}");
+        assert_eq!(card["claim"]["summary"] == "The file n is new", claimed, "{point}: {card}");
+        assert_eq!(card["deltas"], deltas, "{point}: {card}");
+        if claimed {
+            world.skein(&["land", "fix", "--any-outcome"]).ok();
+            assert_eq!(world.field("fix", "deltas"), 1, "{point}: it is the same work");
+            assert_eq!(world.git(["show", "main:n"]), "1");
+        } else {
+            let record = world.git(["show", &format!("refs/skein/worker/{}:record.json", world.ulid("fix"))]);
+            assert!(record.contains("Which one?"), "{point}: {record}");
+        }
+        world.check();
+    }
+}
+
 fn case(prepared: &World, plan: Plan, k: u64, jail: &str) -> bool {
     let world = prepared.copy();
     let (dispatched, mark) = dispatch(&world, plan, k, jail);
