@@ -364,6 +364,26 @@ fn what_is_no_request_is_refused_and_holds_up_nobody() {
 }
 
 #[test]
+fn a_worker_of_another_user_speaks_too() {
+    if !crate::jail::is_root() {
+        return;
+    }
+    for (world, level) in levels() {
+        let world = world.given_to_nobody();
+        let script = format!("echo 1 >n; git skein worker commit -m n; {DONE}");
+        world.speaks(level, "w", &script).ok();
+        assert_eq!(world.field("w", "deltas"), 1, "{}", world.heard("w"));
+        // Root may write there, and speaks for nobody all the same.
+        let run = world.begins(level, "x", "until test -f go; do sleep 0.02; done; rm go");
+        let mut root = Command::new(env!("CARGO_BIN_EXE_git-skein"));
+        root.args(["worker", "note", "x"]).env("SKEIN_OUTBOX", run.join("outbox"));
+        crate::support::ran(root.output().unwrap()).code(1);
+        fs::write(world.worktree("x").join("go"), "").unwrap();
+        world.skein(&["wait", "x"]);
+    }
+}
+
+#[test]
 fn many_calls_are_all_answered() {
     for (world, level) in levels() {
         let script = "for i in $(seq 100); do git skein worker note \"n $i\" || exit 9; done
