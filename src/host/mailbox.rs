@@ -191,11 +191,12 @@ mod tests {
 
     #[test]
     fn what_is_no_request_goes_and_is_never_waited_for() {
-        let dir = tempfile::tempdir().unwrap();
+        let (dir, away) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let at = |name: &str| dir.path().join(name);
         crate::host::put(&at("big.json"), &[b'x'; 11]).unwrap();
-        crate::host::put(&at("kept"), b"x").unwrap();
-        std::fs::hard_link(at("kept"), at("linked.json")).unwrap();
+        crate::host::put(&at("other"), b"x").unwrap();
+        crate::host::put(&away.path().join("kept"), b"x").unwrap();
+        std::fs::hard_link(away.path().join("kept"), at("linked.json")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", at("link.json")).unwrap();
         let made = rustix::fs::mknodat(rustix::fs::CWD, at("pipe.json"), FileType::Fifo, Mode::RWXU, 0);
         made.unwrap();
