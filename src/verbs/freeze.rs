@@ -114,6 +114,7 @@ pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> 
     if changes.is_empty() {
         return Err(empty(worker, base, head));
     }
+    check_claims(session, worker, &changes)?;
     check_paths(session, worker, tree, &changes)?;
     undeclared(worker, &changes)
 }
@@ -122,6 +123,7 @@ pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> 
 pub fn check_tree(session: &Session<'_>, worker: &Worker, tree: Oid) -> Result<Vec<String>> {
     let objects = &session.repo.objects;
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, tree)?;
+    check_claims(session, worker, &changes)?;
     check_paths(session, worker, tree, &changes)?;
     undeclared(worker, &changes)
 }
