@@ -80,7 +80,7 @@ impl RawDigest {
                 }
             }
         }
-        RawDigest(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
+        RawDigest(crate::domain::hex(&hash.finalize()))
     }
 
     pub fn as_str(&self) -> &str {

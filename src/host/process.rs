@@ -5,6 +5,7 @@ use crate::domain::Failure;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::hex;
 use crate::host::file::quoted;
 use crate::host::output::Capped;
 use crate::host::survivors::Signal;
@@ -134,12 +135,6 @@ pub(super) fn not_started(program: &OsStr, cwd: &Path, error: io::Error) -> Fail
         .show(format!("command -v {word}"))
         .next("install it or name another program")
         .into()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// A running child, its pipes and what came out of them.

@@ -298,7 +298,7 @@ impl Sum {
 
     fn finish(mut self) -> Result<String> {
         self.flush()?;
-        Ok(self.sum.iter().map(|b| format!("{b:02x}")).collect())
+        Ok(crate::domain::hex(&self.sum))
     }
 }
 

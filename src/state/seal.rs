@@ -2,8 +2,8 @@
 //! if it has the digest that this text states, in a blob that a ref of ours names.
 
 use crate::domain::Oid;
+use crate::domain::sha256;
 use bstr::ByteSlice;
-use sha2::Digest;
 
 /// The digest of the file, and the commits up to which it was complete, newest first. As text: a line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub struct Seal {
 
 impl Seal {
     pub fn of(file: &[u8], tips: Vec<Oid>) -> Seal {
-        Seal { digest: digest(file), tips }
+        Seal { digest: sha256(file), tips }
     }
 
     pub fn fits(&self, file: &[u8]) -> bool {
-        self.digest == digest(file)
+        self.digest == sha256(file)
     }
 
     pub fn text(&self) -> String {
@@ -33,10 +33,6 @@ impl Seal {
         let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
         is_digest.then_some(Seal { digest, tips })
     }
-}
-
-fn digest(file: &[u8]) -> String {
-    sha2::Sha256::digest(file).iter().map(|b| format!("{b:02x}")).collect()
 }
 
 #[cfg(test)]

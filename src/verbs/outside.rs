@@ -6,13 +6,13 @@ use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::domain::sha256;
 use crate::plumbing::Untracked;
 use crate::verbs::custody;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use serde::Deserialize;
 use serde::Serialize;
-use sha2::Digest;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -66,7 +66,7 @@ impl Outside {
         }
         let replaced: Vec<String> =
             session.repo.refs(&[REPLACED])?.iter().map(|r| format!("{} {}", r.name, r.oid)).collect();
-        outside.shared.insert(REPLACED.to_owned(), hex(replaced.join("\n").as_bytes()));
+        outside.shared.insert(REPLACED.to_owned(), sha256(replaced.join("\n").as_bytes()));
         for entry in std::fs::read_dir(common.join("hooks")).into_iter().flatten().flatten() {
             outside.hooks.insert(entry.file_name().to_string_lossy().into_owned(), digest(&entry.path()));
         }
@@ -190,11 +190,7 @@ fn global(session: &Session<'_>) -> Vec<(String, PathBuf)> {
 }
 
 fn digest(path: &Path) -> String {
-    hex(&std::fs::read(path).unwrap_or_default())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    sha2::Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    sha256(&std::fs::read(path).unwrap_or_default())
 }
 
 fn stamp(path: &Path) -> String {

@@ -5,6 +5,7 @@ use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::sha256;
 use crate::domain::with_trailers;
 use crate::plumbing::Commit;
 use crate::plumbing::Merged;
@@ -153,7 +154,7 @@ fn folded(repo: &Repo, delta: &DeltaRecord, onto: Oid, net: Oid, how: &How<'_>) 
         }
         let list: Vec<String> = delta.commits.iter().map(|c| c.oid.to_string()).collect();
         message.extend_from_slice(
-            format!("    sha256 of the whole list: {}\n", sha256(&list.join("\n"))).as_bytes(),
+            format!("    sha256 of the whole list: {}\n", sha256(list.join("\n").as_bytes())).as_bytes(),
         );
     }
     let trailers = trailers(delta, how, delta.net.raw.as_str(), &delta.net.patch_stable);
@@ -165,11 +166,6 @@ fn folded(repo: &Repo, delta: &DeltaRecord, onto: Oid, net: Oid, how: &How<'_>) 
         encoding: last.encoding.clone(),
         message: with_trailers(&message, &trailers),
     })
-}
-
-fn sha256(text: &str) -> String {
-    use sha2::Digest;
-    sha2::Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn committer(how: &How<'_>) -> BString {
