@@ -12,9 +12,11 @@ use serde_json::Value;
 pub struct Agent {
     /// Of its program, too.
     pub name: &'static str,
-    /// How it is called for one task, in a jail.
+    /// How it is called for one task. `{fences}` stands for what says how far it may go by itself.
+    call: &'static [&'static str],
+    /// Its fences in a jail, which is one.
     jailed: &'static [&'static str],
-    /// The same without a jail, where its own fences stay up.
+    /// Its fences without a jail.
     free: &'static [&'static str],
     /// Where it keeps settings, credentials and sessions, below the home folder.
     pub state: &'static [&'static str],
@@ -28,68 +30,61 @@ pub struct Agent {
 pub const AGENTS: &[Agent] = &[
     Agent {
         name: "claude",
-        jailed: &[
-            "-p",
-            "{brief}",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--dangerously-skip-permissions",
-        ],
-        free: &[
-            "-p",
-            "{brief}",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--permission-mode",
-            "acceptEdits",
-        ],
+        call: &["-p", "{brief}", "--output-format", "stream-json", "--verbose", FENCES],
+        jailed: &["--dangerously-skip-permissions"],
+        free: &["--permission-mode", "acceptEdits"],
         state: &[".claude"],
         ends: Some(r#"^\{"type":"result","#),
         said: said::claude,
     },
     Agent {
         name: "codex",
-        jailed: &["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "{brief}"],
-        free: &["exec", "--json", "--sandbox", "workspace-write", "{brief}"],
+        call: &["exec", "--json", FENCES, "{brief}"],
+        jailed: &["--dangerously-bypass-approvals-and-sandbox"],
+        free: &["--sandbox", "workspace-write"],
         state: &[".codex"],
         ends: Some(r#"^\{"type":"turn\.(completed|failed)""#),
         said: said::codex,
     },
     Agent {
         name: "pi",
-        jailed: &["--mode", "json", "-p", "{brief}"],
-        free: &["--mode", "json", "-p", "{brief}"],
+        call: &["--mode", "json", "-p", "{brief}"],
+        jailed: &[],
+        free: &[],
         state: &[".pi"],
         ends: Some(r#"^\{"type":"agent_end""#),
         said: said::pi,
     },
     Agent {
         name: "opencode",
-        jailed: &["run", "--format", "json", "{brief}"],
-        free: &["run", "--format", "json", "{brief}"],
+        call: &["run", "--format", "json", "{brief}"],
+        jailed: &[],
+        free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         ends: Some(r#"^\{"type":"step_finish",.*"reason":"stop""#),
         said: said::opencode,
     },
     Agent {
         name: "gemini",
-        jailed: &["--output-format", "stream-json", "--approval-mode", "yolo", "-p", "{brief}"],
-        free: &["--output-format", "stream-json", "--approval-mode", "auto_edit", "-p", "{brief}"],
+        call: &["--output-format", "stream-json", FENCES, "-p", "{brief}"],
+        jailed: &["--approval-mode", "yolo"],
+        free: &["--approval-mode", "auto_edit"],
         state: &[".gemini"],
         ends: Some(r#"^\{"type":"result""#),
         said: said::gemini,
     },
     Agent {
         name: "aider",
-        jailed: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
-        free: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        call: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        jailed: &[],
+        free: &[],
         state: &[".aider"],
         ends: None,
         said: said::nothing,
     },
 ];
+
+const FENCES: &str = "{fences}";
 
 impl Agent {
     pub fn named(name: &str) -> Option<&'static Agent> {
@@ -103,7 +98,11 @@ impl Agent {
 
     /// The command for one task.
     pub fn argv(&self, jail: Jail) -> Vec<String> {
-        let words = if jail.is_none() { self.free } else { self.jailed };
+        let fences = if jail.is_none() { self.free } else { self.jailed };
+        let words = self.call.iter().flat_map(|word| match *word {
+            FENCES => fences,
+            _ => std::slice::from_ref(word),
+        });
         [self.name].iter().chain(words).map(|word| (*word).to_owned()).collect()
     }
 
