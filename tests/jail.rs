@@ -36,6 +36,11 @@ pub fn users() -> Vec<World> {
 }
 
 impl World {
+    /// Dispatches a jailed worker that runs `script`.
+    fn begin_shut_in(&self, name: &str, script: &str) {
+        self.skein(&["dispatch", "--jail", "bwrap", "--name", name, name, "--", "sh", "-c", script]).ok();
+    }
+
     /// Dispatches a jailed worker that runs `script`, and waits for it.
     fn shut_in(&self, name: &str, script: &str) -> Ran {
         let jail = ["--wait", "--jail", "bwrap", "--name", name];
@@ -201,8 +206,7 @@ fn the_repository_is_the_persons_meanwhile() {
             echo >> $SKEIN_HANDLE; git add $SKEIN_HANDLE; git commit -qm more; sleep 0.1
         done; rm stop";
     for name in ["x", "y", "z"] {
-        let named = ["dispatch", "--jail", "bwrap", "--name", name, name, "--", "sh", "-c", script];
-        world.skein(&named).ok();
+        world.begin_shut_in(name, script);
     }
     for _ in 0..4 {
         for args in [
@@ -237,8 +241,7 @@ fn what_it_committed_before_its_supervisor_died_comes_in_later() {
     }
     let world = World::new();
     let script = "echo 1 > n; git add n; git commit -qm one; touch done; sleep 600";
-    let named = ["dispatch", "--jail", "bwrap", "--name", "w", "w", "--", "sh", "-c", script];
-    world.skein(&named).ok();
+    world.begin_shut_in("w", script);
     let done = world.worktree("w").join("done");
     until("the worker commits", || done.exists());
     let pid =
@@ -277,8 +280,7 @@ fn what_came_in_and_went_again_comes_in_again() {
     }
     let world = World::new();
     let script = "echo 1 > n; git add n; git commit -qm one; until test -f go; do sleep 0.05; done; rm go";
-    let named = ["dispatch", "--jail", "bwrap", "--name", "w", "w", "--", "sh", "-c", script];
-    world.skein(&named).ok();
+    world.begin_shut_in("w", script);
     until("its commit is in", || world.field("w", "commits") == 1);
     let go = world.worktree("w").join("go");
     // A garbage collection that looked at the refs before it came in would do the same.
@@ -298,8 +300,7 @@ fn a_jailed_worker_that_is_asked_to_stop_may_finish_its_sentence() {
     }
     let world = World::new();
     let script = "trap 'echo last > words; exit 0' TERM; touch ready; while :; do sleep 0.05; done";
-    let named = ["dispatch", "--jail", "bwrap", "--name", "w", "w", "--", "sh", "-c", script];
-    world.skein(&named).ok();
+    world.begin_shut_in("w", script);
     let ready = world.worktree("w").join("ready");
     until("the worker is ready", || ready.exists());
     world.skein(&["stop", "w"]).ok();
