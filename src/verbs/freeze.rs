@@ -114,8 +114,7 @@ pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> 
     if changes.is_empty() {
         return Err(empty(worker, base, head));
     }
-    check_claims(session, worker, &changes)?;
-    check_paths(session, worker, tree, &changes)?;
+    check_net(session, worker, tree, &changes)?;
     undeclared(worker, &changes)
 }
 
@@ -123,8 +122,7 @@ pub fn check(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> 
 pub fn check_tree(session: &Session<'_>, worker: &Worker, tree: Oid) -> Result<Vec<String>> {
     let objects = &session.repo.objects;
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, tree)?;
-    check_claims(session, worker, &changes)?;
-    check_paths(session, worker, tree, &changes)?;
+    check_net(session, worker, tree, &changes)?;
     undeclared(worker, &changes)
 }
 
@@ -167,8 +165,7 @@ fn of_seen(
     if delta.commits.is_empty() || (delta.paths == 0 && !take.allow_empty) {
         return Err(empty(worker, base, tip));
     }
-    check_claims(session, worker, &changes)?;
-    check_paths(session, worker, delta.tree, &changes)?;
+    check_net(session, worker, delta.tree, &changes)?;
     check_steps(session, worker, &delta)?;
     let leftovers = if uncommitted { Vec::new() } else { objects.diff_trees(head_tree, left)? };
     let rules = if uncommitted { Vec::new() } else { stored::rules_changed(session, base, delta.tree)? };
@@ -327,8 +324,14 @@ fn check_steps(session: &Session<'_>, worker: &Worker, delta: &DeltaRecord) -> R
     Ok(())
 }
 
+/// What must hold of all that a fork changes.
+fn check_net(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
+    check_protected(session, worker, changes)?;
+    check_paths(session, worker, tree, changes)
+}
+
 /// Refuses changes that need a person's leave.
-fn check_claims(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Result<()> {
+fn check_protected(session: &Session<'_>, worker: &Worker, changes: &[Change]) -> Result<()> {
     let config = &session.config;
     let protected = Globs::new(PROTECTED.iter().copied().chain(config.all("skein.forbidden")))?;
     let allowed = Globs::new(config.all("skein.allow"))?;
