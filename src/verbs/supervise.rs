@@ -236,7 +236,8 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         // The next look tries again.
         session.tell(format!("giving the worktree back: {failure}"));
     }
-    close(session, job, admin, ended, &seen, Before { outside: before.as_ref(), said: desk.end() })
+    let outside = Outside::since(session, before.as_ref(), id)?;
+    close(session, id, admin, ended, &seen, outside, desk.end())
 }
 
 /// Keeps what is there now. A tree in the middle of a change is looked at again: nothing is lost by one failure.
@@ -278,22 +279,15 @@ async fn changed(files: &mut Watch, commits: Option<&mut Watch>) {
     }
 }
 
-/// What was there before the run, and what its worker said at the end.
-struct Before<'a> {
-    outside: Option<&'a Outside>,
-    said: Option<&'a End>,
-}
-
 fn close(
     session: &Session<'_>,
-    job: &Job,
+    id: WorkerId,
     admin: &Admin,
     ended: Result<crate::host::End>,
     seen: &Seen,
-    Before { outside: before, said }: Before<'_>,
+    outside: Vec<String>,
+    said: Option<&End>,
 ) -> Result<()> {
-    let id = job.worker;
-    let outside = Outside::since(session, before, id)?;
     let (end, exit, mut flags) = match ended {
         Ok(ended) => {
             if let Err(failure) = &ended.log {
