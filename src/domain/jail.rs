@@ -70,10 +70,13 @@ pub fn level(wish: Wish, require: Option<Jail>, cannot: Option<&str>) -> Result<
     }
 }
 
+/// A plain command that makes a jail, or says why it cannot.
+pub const TRY_JAIL: &str = "bwrap --ro-bind / / --unshare-user true";
+
 fn no_jail(what: &str, why: Option<&str>) -> crate::domain::Failure {
     Refusal::new(Token::NoJail, format!("the worker cannot be shut in: {what}"))
         .lines(why.map(ToOwned::to_owned))
-        .show("bwrap --ro-bind / / --unshare-pid true")
+        .show(TRY_JAIL)
         .next("install bubblewrap, or let it run free with --jail none")
         .into()
 }

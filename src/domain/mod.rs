@@ -44,6 +44,7 @@ pub use failure::Token;
 pub use hex::hex;
 pub use hex::sha256;
 pub use jail::Jail;
+pub use jail::TRY_JAIL;
 pub use jail::Wish;
 pub use jail::level;
 pub use landed::Facts;

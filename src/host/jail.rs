@@ -53,7 +53,7 @@ const DROPPED: &[&str] = &[
     "WAYLAND_DISPLAY",
 ];
 
-/// `argv` in a jail, in folder `cwd`; each mount stands on those before it. If it is `closed`, see [`closes`], no
+/// `argv` in a jail, in folder `cwd`; each mount stands on those before it. If it is `closed`, see [`probe`], no
 /// other user namespace can be made in it: in one of its own a process has every right, and so more of the kernel to
 /// try its tricks on. Both it and the jail are asked to end at the same time; the jail does not listen, so that what
 /// is in it may take its time.
@@ -107,14 +107,9 @@ const WALLS: &[&str] = &[
 /// Old bubblewraps do not know it, and not every kernel lets it.
 const CLOSE: &str = "--disable-userns";
 
-/// Why a jail cannot be made here, if it cannot.
-pub fn cannot(env: &Env) -> Option<String> {
-    if closes(env) { None } else { attempt(env, false).err() }
-}
-
-/// Whether a closed jail can be made.
-pub fn closes(env: &Env) -> bool {
-    attempt(env, true).is_ok()
+/// Whether a jail that is made here can be closed; else why none can be made. It makes one or two for nothing.
+pub fn probe(env: &Env) -> Result<bool, String> {
+    attempt(env, true).map(|()| true).or_else(|_| attempt(env, false).map(|()| false))
 }
 
 /// Makes a jail for nothing; else says why not.

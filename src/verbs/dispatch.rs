@@ -112,12 +112,12 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
         place(session, &session.repo.worktrees()?, &wish)?;
     }
+    let jail = jail::level(session, request.jail.as_deref(), request.require_jail)?;
     let base = match &dirty {
         Some(dirty) => dirty.commit(session)?,
         None => start,
     };
     let wanted = Wanted::look(session, base)?;
-    let jail = jail::level(session, request.jail.as_deref(), request.require_jail)?;
     init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
     let plan = Plan { wish, base, base_name, onto, outside, wanted, jail };

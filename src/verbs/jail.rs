@@ -29,9 +29,9 @@ pub fn level(session: &Session<'_>, asked: Option<&str>, require: bool) -> Resul
     let wish = wish.unwrap_or_default();
     let cannot = match wish {
         Wish::Exactly(Jail::None) => None,
-        _ => crate::host::cannot(session.env),
+        _ => session.jails().as_ref().err().map(String::as_str),
     };
-    crate::domain::level(wish, require.then_some(Jail::Bwrap), cannot.as_deref())
+    crate::domain::level(wish, require.then_some(Jail::Bwrap), cannot)
 }
 
 /// The jail of one worktree.
@@ -59,7 +59,7 @@ pub fn shut_in(
     }
     let private = session.repo.make_private(&cell.dir, cell.admin, &session.config)?;
     let mounts = mounts(session, &private, cell)?;
-    let closed = crate::host::closes(session.env);
+    let closed = *session.jails() == Ok(true);
     Ok(crate::host::jailed(&mounts, closed, &cell.admin.path, argv))
 }
 

@@ -17,6 +17,7 @@ use crate::plumbing::Repo;
 use crate::state::Local;
 use crate::state::View;
 use sha2::Digest;
+use std::cell::OnceCell;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub struct Session<'s> {
     pub config: Config,
     pub local: Local,
     home: Home,
+    jails: OnceCell<std::result::Result<bool, String>>,
     /// Only say what would be done: objects stay in memory and no ref moves.
     pub dry: bool,
     pub tell: &'s dyn Fn(&str),
@@ -80,7 +82,17 @@ impl<'s> Session<'s> {
             repo.objects.lean_on(file);
         }
         let home = Home::look(&repo.dirs.common, &local);
-        Ok(Session { repo, clock: Clock::system(env), env, config, local, home, dry: false, tell })
+        Ok(Session {
+            repo,
+            clock: Clock::system(env),
+            env,
+            config,
+            local,
+            home,
+            jails: OnceCell::new(),
+            dry: false,
+            tell,
+        })
     }
 
     /// Turns the rest of the session into a rehearsal.
@@ -127,14 +139,21 @@ impl<'s> Session<'s> {
         View::load(&self.repo)
     }
 
+    /// Whether a jail that is made here can be closed; else why none can be made. Tried once.
+    pub fn jails(&self) -> &std::result::Result<bool, String> {
+        self.jails.get_or_init(|| crate::host::probe(self.env))
+    }
+
+    /// The person's folder for git.
+    pub fn own_folder(&self) -> Option<PathBuf> {
+        let set = |name: &str| self.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
+        config.map(|config| config.join("git"))
+    }
+
     /// A file of the person's that `key` names, else `name` in their folder for git.
     pub fn own_file(&self, key: &str, name: &str) -> Option<PathBuf> {
-        let home = self.env.get("HOME");
-        let folder = || {
-            let config = self.env.get("XDG_CONFIG_HOME").map(PathBuf::from);
-            config.or_else(|| home.map(|home| Path::new(home).join(".config")))
-        };
-        self.config.path(key, home).or_else(|| Some(folder()?.join("git").join(name)))
+        self.config.path(key, self.env.get("HOME")).or_else(|| Some(self.own_folder()?.join(name)))
     }
 
     /// Spares the next commands the reading of what this one read. It may fail, and nothing is lost.

@@ -1,5 +1,6 @@
 //! What is configured, and what that means for workers and landings.
 
+use crate::domain::TRY_JAIL;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
 
@@ -63,7 +64,7 @@ pub fn jail(check: &'static str, facts: &Facts) -> Vec<Finding> {
         "bwrap" => Finding::problem(check, format!("skein.jail is bwrap, and no jail can be made: {why}")),
         _ => Finding::note(check, format!("workers run as you, no jail can be made: {why}")),
     };
-    vec![found.show("bwrap --ro-bind / / --unshare-user true").next("install bubblewrap")]
+    vec![found.show(TRY_JAIL).next("install bubblewrap")]
 }
 
 pub fn identity(check: &'static str, facts: &Facts) -> Vec<Finding> {

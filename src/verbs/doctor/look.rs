@@ -71,7 +71,7 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
         }
     }
     if session.config.get("skein.jail") != Some("none") {
-        facts.no_jail = crate::host::cannot(session.env);
+        facts.no_jail = session.jails().clone().err();
     }
     facts.trunk = trunk.map(|t| t.short().to_owned());
     faults.iter().for_each(|fault| session.tell(format!("fault: {fault}")));
