@@ -1,6 +1,7 @@
 //! git's configuration, as read by git itself: keys in lower case as git lists them.
 
 use bstr::ByteSlice;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// All values of all scopes, in the order git lists them: the last one of a key counts.
@@ -52,12 +53,20 @@ impl Config {
     }
 
     /// A path, with a leading `~/` taken as `home`.
-    pub fn path(&self, key: &str, home: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
-        let value = self.get(key).filter(|v| !v.is_empty())?;
-        match (value.strip_prefix("~/"), home) {
-            (Some(rest), Some(home)) => Some(PathBuf::from(home).join(rest)),
-            _ => Some(PathBuf::from(value)),
-        }
+    pub fn path(&self, key: &str, home: Option<&OsStr>) -> Option<PathBuf> {
+        self.get(key).filter(|value| !value.is_empty()).map(|value| from_home(value, home))
+    }
+
+    /// All paths of a key, each as [`Config::path`] has it.
+    pub fn paths<'a>(&'a self, key: &'a str, home: Option<&'a OsStr>) -> impl Iterator<Item = PathBuf> {
+        self.all(key).map(move |value| from_home(value, home))
+    }
+}
+
+fn from_home(path: &str, home: Option<&OsStr>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
     }
 }
 

@@ -158,15 +158,16 @@ impl Repo {
 
     /// Takes in what the worker has committed in its private folder since `base`: its objects come into the
     /// repository's own store, checked, and the worktree's real `HEAD` follows the private one, by way of what
-    /// it has left behind. Gives whether anything moved. What must not come in is a refusal, and nothing moved.
-    pub fn take_in(&self, private: &Private, admin: &Admin, base: Oid, quota: &Quota) -> Result<bool> {
+    /// it has left behind. What must not come in is a
+    /// refusal, and nothing moved.
+    pub fn take_in(&self, private: &Private, admin: &Admin, base: Oid, quota: &Quota) -> Result<()> {
         let now = self.head_of(admin)?;
-        let Some(head) = private.head() else { return Ok(false) };
+        let Some(head) = private.head() else { return Ok(()) };
         let known: BTreeSet<Oid> = self.heads_ever(admin)?.into_iter().chain(now).collect();
         let strays: Vec<Oid> =
             private.ever().into_iter().filter(|o| !known.contains(o) && *o != head).collect();
         if now == Some(head) && strays.is_empty() && self.objects.exists(head) {
-            return Ok(false);
+            return Ok(());
         }
         let mut wanted: Vec<Oid> = strays.iter().rev().copied().chain([head]).collect();
         wanted.retain(|oid| !self.objects.exists(*oid));
@@ -186,8 +187,7 @@ impl Repo {
             }
             at = Some(oid);
         }
-        self.bring_again(private, admin, base, quota)?;
-        Ok(true)
+        self.bring_again(private, admin, base, quota)
     }
 
     /// Takes away what keeps packs from being repacked before anything names their objects.

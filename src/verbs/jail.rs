@@ -80,7 +80,7 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     mounts.extend(hidden.into_iter().map(Mount::Hidden));
     mounts.push(Mount::Write(private.dir.clone(), common.clone()));
     mounts.push(Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()));
-    let writable = session.config.all("skein.jailwrite").map(|path| from_home(path, home.as_deref()));
+    let writable = session.config.paths("skein.jailwrite", session.env.get("HOME"));
     let writable = writable.filter(|path| path.is_absolute() && path.exists());
     mounts.extend(writable.map(|path| Mount::Write(path.clone(), path)));
     mounts.push(Mount::Read(common.join("objects"), common.join(STORE)));
@@ -89,14 +89,6 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     mounts.extend(cell.shown.iter().map(Mount::shown));
     mounts.extend(cell.written.iter().map(|path| Mount::Write(path.clone(), path.clone())));
     Ok(mounts)
-}
-
-/// A leading `~/` is the home folder.
-fn from_home(path: &str, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => PathBuf::from(path),
-    }
 }
 
 /// The other working trees of the repository and what the person keeps to themselves.
@@ -120,6 +112,12 @@ fn hidden(session: &Session<'_>, admin: &Admin, home: Option<&Path>) -> Result<V
     Ok(hidden)
 }
 
+/// The private folder of a worker whose commits may have to come in. None is touched by a rehearsal.
+fn private(session: &Session<'_>, id: WorkerId, admin: &Admin) -> Option<Private> {
+    let dir = session.local.private(id);
+    (!session.dry && dir.exists()).then(|| Private::of(dir, admin))
+}
+
 /// Takes in what the worker has committed in its private folder, if it has one. What does not come in is given.
 pub fn take_in(
     session: &Session<'_>,
@@ -127,12 +125,9 @@ pub fn take_in(
     admin: &Admin,
     base: Oid,
 ) -> Result<Option<Box<Refusal>>> {
-    let dir = session.local.private(id);
-    if session.dry || !dir.exists() {
-        return Ok(None);
-    }
-    match session.repo.take_in(&Private::of(dir, admin), admin, base, &Quota::default()) {
-        Ok(_) => Ok(None),
+    let Some(private) = private(session, id, admin) else { return Ok(None) };
+    match session.repo.take_in(&private, admin, base, &Quota::default()) {
+        Ok(()) => Ok(None),
         Err(Failure::Refusal(refusal)) => Ok(Some(refusal)),
         Err(fault) => Err(fault),
     }
@@ -140,22 +135,18 @@ pub fn take_in(
 
 /// Brings in again what had come in and is not whole any more.
 pub fn mend(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Result<()> {
-    let dir = session.local.private(id);
-    if session.dry || !dir.exists() {
-        return Ok(());
+    match private(session, id, admin) {
+        Some(private) => session.repo.bring_again(&private, admin, base, &Quota::default()),
+        None => Ok(()),
     }
-    session.repo.bring_again(&Private::of(dir, admin), admin, base, &Quota::default())
 }
 
 /// Gives the worktree back to the person when the run is over and all of it came in: its index shows what is
 /// committed, and the private folder goes.
 pub fn give_back(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Result<()> {
-    let dir = session.local.private(id);
-    if session.dry || !dir.exists() {
-        return Ok(());
-    }
-    mend(session, id, admin, base)?;
+    let Some(private) = private(session, id, admin) else { return Ok(()) };
+    session.repo.bring_again(&private, admin, base, &Quota::default())?;
     session.repo.reset_index(admin)?;
     crate::fault::point("jail: index is reset");
-    crate::host::remove_tree(&dir)
+    crate::host::remove_tree(&private.dir)
 }

@@ -182,9 +182,7 @@ impl Outside {
 /// The person's own configuration of git: how it is named, and where it is.
 fn global(session: &Session<'_>) -> Vec<(String, PathBuf)> {
     let home = session.env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    let folder = session.env.get("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = folder.or_else(|| home.as_ref().map(|home| home.join(".config")));
-    let below = folder.iter().flat_map(|folder| GLOBAL.map(|name| folder.join("git").join(name)));
+    let below = session.own_folder().into_iter().flat_map(|folder| GLOBAL.map(|name| folder.join(name)));
     let named = below.map(|file| (file.display().to_string(), file));
     named.chain(home.map(|home| ("~/.gitconfig".to_owned(), home.join(".gitconfig")))).collect()
 }
