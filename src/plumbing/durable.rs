@@ -14,7 +14,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// How many files are synced at the same time.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// Past this many files one `syncfs` is cheaper than an fsync each.
 const MANY: usize = 1000;

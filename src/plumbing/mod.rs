@@ -16,6 +16,7 @@ mod loose;
 mod mark;
 mod merge;
 mod notes;
+mod object_file;
 mod objects;
 #[cfg(test)]
 pub mod oracle;

@@ -6,6 +6,7 @@ use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::disk;
 use crate::plumbing::known::Known;
+use crate::plumbing::object_file::ObjectFiles;
 use crate::plumbing::store::Lack;
 use crate::plumbing::store::Store;
 use bstr::BStr;
@@ -98,6 +99,7 @@ pub struct Objects {
     pub(super) odb: Odb,
     pub(super) hash: gix::hash::Kind,
     dir: PathBuf,
+    files: ObjectFiles,
     /// What is written stays in memory.
     in_memory: bool,
     lack: Rc<Lack>,
@@ -127,6 +129,7 @@ impl Objects {
             odb: store(dir, hash, &lack)?.with_write_passthrough(),
             hash,
             dir: dir.to_owned(),
+            files: ObjectFiles::default(),
             in_memory: false,
             lack,
             written: RefCell::default(),
@@ -142,6 +145,7 @@ impl Objects {
             odb: store(&self.dir, self.hash, &self.lack)?,
             hash: self.hash,
             dir: self.dir.clone(),
+            files: ObjectFiles::default(),
             in_memory: true,
             lack: Rc::clone(&self.lack),
             written: RefCell::default(),
@@ -327,10 +331,13 @@ impl Objects {
         let there = if self.in_memory { self.exists(oid) } else { self.freshened(oid) };
         if !there {
             let doing = || format!("writing object {oid}");
-            if !self.in_memory {
-                crate::fault::file().map_err(|e| disk::io(doing(), e))?;
+            if self.in_memory {
+                self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
+            } else {
+                crate::fault::file()
+                    .and_then(|()| self.files.write(&self.dir, &self.loose_path(oid), kind, bytes))
+                    .map_err(|e| disk::io(doing(), e))?;
             }
-            self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
         }
         self.written.borrow_mut().push(oid);
         Ok(oid)
