@@ -8,12 +8,15 @@ use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
+use std::thread::JoinHandle;
 
 /// What passes from the person's environment to every call.
 const ALLOWED: &[&str] = &[
@@ -248,6 +251,28 @@ impl Git {
         self.person.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
     }
 
+    /// A variable that every call gets.
+    pub(super) fn passed(&self, name: &str) -> Option<&OsStr> {
+        self.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// Which program this is, as far as its file tells; ends with a newline.
+    pub(super) fn stamp(&self) -> Option<Vec<u8>> {
+        let program = Path::new(&self.program);
+        let meta = program.is_absolute().then(|| program.metadata().ok()).flatten()?;
+        let mut stamp = program.as_os_str().as_bytes().to_vec();
+        let facts = [meta.dev(), meta.ino(), meta.size(), meta.mtime() as u64, meta.mtime_nsec() as u64];
+        stamp.extend_from_slice(format!("\n{facts:?} {}.{}\n", meta.ctime(), meta.ctime_nsec()).as_bytes());
+        Some(stamp)
+    }
+
+    /// The file that it reads as the system's configuration; an older git does not tell.
+    pub(super) fn system_file(&self) -> Option<Vec<u8>> {
+        let output = self.run(&Call::new(["var", "GIT_CONFIG_SYSTEM"]).unpinned()).ok()?;
+        let told = output.stdout.strip_suffix(b"\n").filter(|_| output.ok())?;
+        (!told.contains(&b'\n')).then(|| told.to_vec())
+    }
+
     fn command(&self, call: &Call<'_>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the spawner")]
         let mut command = Command::new(&self.program);
@@ -272,15 +297,19 @@ impl Git {
 
     /// Runs to the end. Any exit code is an answer; only a failure to run is an error.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Output> {
-        self.finish(call, self.start(call)?)
+        self.ended(call, self.spawn(call, input(call))?)
     }
 
     /// Starts a call; [`Git::finish`] gives its answer. What is started together runs together.
-    pub(super) fn start(&self, call: &Call<'_>) -> Result<Child> {
-        self.spawn(call, if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+    pub(super) fn start(&self, call: &Call<'_>) -> Result<Started> {
+        self.set_off(call, input(call))
     }
 
-    pub(super) fn finish(&self, call: &Call<'_>, mut child: Child) -> Result<Output> {
+    pub(super) fn finish(&self, call: &Call<'_>, started: Started) -> Result<Output> {
+        self.ended(call, started.child().map_err(|e| not_run(call, e))?)
+    }
+
+    fn ended(&self, call: &Call<'_>, mut child: Child) -> Result<Output> {
         let feed = child.stdin.take().zip(call.stdin);
         let output = std::thread::scope(|scope| {
             // A child that answers before it has read everything would block a single thread.
@@ -308,28 +337,50 @@ impl Git {
 
     /// Runs two calls at the same time, the output of the first being the input of the second.
     pub(super) fn pipe(&self, from: &Call<'_>, to: &Call<'_>) -> Result<(Output, Output)> {
-        let mut first = self.start(from)?;
+        let mut first = self.spawn(from, input(from))?;
         let between = first.stdout.take().map_or_else(Stdio::null, Stdio::from);
         let second = self.spawn(to, between)?;
         std::thread::scope(|scope| {
-            let feeding = scope.spawn(|| self.finish(from, first));
-            let second = self.finish(to, second)?;
+            let feeding = scope.spawn(|| self.ended(from, first));
+            let second = self.ended(to, second)?;
             let first = feeding.join().map_err(|_| Failure::fault("running git", "a thread panicked"))??;
             Ok((first, second))
         })
     }
 
     /// Starts a process that is spoken to through its pipes.
-    pub(super) fn converse(&self, call: &Call<'_>) -> Result<Child> {
-        self.spawn(call, Stdio::piped())
+    pub(super) fn converse(&self, call: &Call<'_>) -> Result<Started> {
+        self.set_off(call, Stdio::piped())
+    }
+
+    fn set_off(&self, call: &Call<'_>, stdin: Stdio) -> Result<Started> {
+        let mut command = self.ready(call, stdin)?;
+        Ok(Started(std::thread::spawn(move || command.spawn())))
     }
 
     fn spawn(&self, call: &Call<'_>, stdin: Stdio) -> Result<Child> {
+        self.ready(call, stdin)?.spawn().map_err(|e| not_run(call, e))
+    }
+
+    fn ready(&self, call: &Call<'_>, stdin: Stdio) -> Result<Command> {
         crate::fault::git().map_err(|e| not_run(call, e))?;
         let mut command = self.command(call);
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(|e| not_run(call, e))
+        Ok(command)
     }
+}
+
+/// A process that is being started by a thread of its own: who starts one stands still until it runs.
+pub(super) struct Started(JoinHandle<std::io::Result<Child>>);
+
+impl Started {
+    pub fn child(self) -> std::io::Result<Child> {
+        self.0.join().unwrap_or_else(|_| Err(std::io::Error::other("a thread panicked")))
+    }
+}
+
+fn input(call: &Call<'_>) -> Stdio {
+    if call.stdin.is_some() { Stdio::piped() } else { Stdio::null() }
 }
 
 /// The `git` that `PATH` leads to. A full path spares each start the search, and the copy of our own memory

@@ -5,6 +5,7 @@ mod capture;
 mod cherry;
 mod commit_graph;
 mod dirty;
+mod discover;
 mod disk;
 mod durable;
 mod git;

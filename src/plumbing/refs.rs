@@ -9,6 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::disk;
+use crate::plumbing::git::Started;
 use crate::plumbing::mark::Mark;
 use crate::plumbing::mark::nameless;
 use crate::plumbing::repo::Repo;
@@ -117,10 +118,8 @@ impl Repo {
     /// A git process that applies one transaction after another.
     pub fn ref_session(&self) -> Result<RefSession<'_>> {
         let mark = Mark::new(&self.marks());
-        let mut child = self.git.converse(&self.call(&["update-ref", "--no-deref", "-z", "--stdin"]))?;
-        let stdin = child.stdin.take();
-        let stdout = child.stdout.take().map(BufReader::new);
-        Ok(RefSession { repo: self, child, stdin, stdout, mark })
+        let started = self.git.converse(&self.call(&["update-ref", "--no-deref", "-z", "--stdin"]))?;
+        Ok(RefSession { repo: self, started: Some(started), spoken: None, mark })
     }
 }
 
@@ -135,11 +134,17 @@ fn parse(line: &[u8]) -> Result<Ref> {
 /// See [`Repo::ref_session`]. After a lost transaction the process is gone and a new session is needed.
 pub struct RefSession<'r> {
     repo: &'r Repo,
+    started: Option<Started>,
+    spoken: Option<Spoken>,
+    /// Goes when git has ended.
+    mark: Option<Mark>,
+}
+
+/// The process, once it was needed. It ends when its input does.
+struct Spoken {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<BufReader<ChildStdout>>,
-    /// Goes when git has ended.
-    mark: Option<Mark>,
 }
 
 impl RefSession<'_> {
@@ -155,7 +160,14 @@ impl RefSession<'_> {
     }
 
     fn speak(&mut self, edits: &[Edit]) -> std::io::Result<bool> {
-        let (Some(stdin), Some(stdout)) = (&mut self.stdin, &mut self.stdout) else { return Ok(false) };
+        if let Some(started) = self.started.take() {
+            let mut child = started.child()?;
+            let (stdin, stdout) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+            self.spoken = Some(Spoken { child, stdin, stdout });
+        }
+        let Some(Spoken { stdin: Some(stdin), stdout: Some(stdout), .. }) = &mut self.spoken else {
+            return Ok(false);
+        };
         if let Some(mark) = &mut self.mark {
             mark.note(edits)?;
         }
@@ -204,12 +216,14 @@ impl RefSession<'_> {
     }
 
     fn settle(&mut self, edits: &[Edit], error: Option<std::io::Error>) -> Result<Moved> {
-        self.stdin = None;
         let mut words = String::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            stderr.read_to_string(&mut words).ok();
+        if let Some(Spoken { child, stdin, .. }) = &mut self.spoken {
+            *stdin = None;
+            if let Some(stderr) = &mut child.stderr {
+                stderr.read_to_string(&mut words).ok();
+            }
+            child.wait().ok();
         }
-        self.child.wait().ok();
         let names: Vec<&RefName> = edits.iter().map(|e| &e.name).collect();
         let now = self.repo.read_refs(&names)?;
         if edits.iter().zip(&now).all(|(e, n)| e.new == *n) {
@@ -229,8 +243,14 @@ impl RefSession<'_> {
 
 impl Drop for RefSession<'_> {
     fn drop(&mut self) {
-        self.stdin = None;
-        self.child.wait().ok();
+        let mut child = match (self.started.take(), self.spoken.take()) {
+            (Some(started), _) => started.child().ok(),
+            (None, spoken) => spoken.map(|spoken| spoken.child),
+        };
+        if let Some(child) = &mut child {
+            child.stdin = None;
+            child.wait().ok();
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::plumbing::discover;
+use crate::plumbing::discover::SystemNote;
 use crate::plumbing::durable;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
@@ -41,14 +43,22 @@ pub struct Repo {
 
 impl Repo {
     /// The repository that git finds from `cwd`, with the person's `GIT_DIR` and the like, and its
-    /// configuration.
-    pub fn discover(cwd: &Path, git: Git) -> Result<(Repo, Config)> {
+    /// configuration. `note` says where, below a shared git folder, [`Repo::system_note`] is kept.
+    pub fn discover(cwd: &Path, git: Git, note: &dyn Fn(&Path) -> PathBuf) -> Result<(Repo, Config)> {
         if !cwd.is_dir() {
             return Err(Refusal::new(Token::NotARepository, format!("there is no folder {}", cwd.display()))
                 .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
                 .next("give a folder of a repository with -C")
                 .into());
         }
+        match discover::plainly(cwd, &git, note) {
+            Some((dirs, config)) => Repo::of(dirs, "sha1", config, git),
+            None => Repo::asked_for(cwd, git),
+        }
+    }
+
+    /// As git itself says.
+    fn asked_for(cwd: &Path, git: Git) -> Result<(Repo, Config)> {
         let call = Call::new([
             "rev-parse",
             "--path-format=absolute",
@@ -67,20 +77,14 @@ impl Repo {
         let listed = git.finish(&listing, asked.1)?;
         let Some(said) = Said::parse(&found.stdout) else { return Err(unread(cwd, &found.words())) };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
-        let common = path(said.common);
-        let mut config = Config::parse(&git.expected(&listing, listed)?.stdout);
-        let lack = lack(&common, &git, &config);
-        let mut repo = Repo {
-            reftable: common.join("reftable").is_dir(),
-            objects: Objects::lacking(&common.join("objects"), &said.format.to_str_lossy(), lack)?,
-            dirs: Dirs {
-                git: path(said.git_dir),
-                common,
-                work_tree: said.top.filter(|_| found.ok()).map(path),
-                bare: said.bare == b"true",
-            },
-            git,
+        let config = Config::parse(&git.expected(&listing, listed)?.stdout);
+        let dirs = Dirs {
+            git: path(said.git_dir),
+            common: path(said.common),
+            work_tree: said.top.filter(|_| found.ok()).map(path),
+            bare: said.bare == b"true",
         };
+        let (mut repo, mut config) = Repo::of(dirs, &said.format.to_str_lossy(), config, git)?;
         if repo.dirs.git != repo.dirs.common {
             // What this worktree alone has set is not the repository's.
             if config.is_true("extensions.worktreeconfig") {
@@ -90,6 +94,18 @@ impl Repo {
             repo.dirs.bare = config.is_true("core.bare");
         }
         Ok((repo, config))
+    }
+
+    fn of(dirs: Dirs, format: &str, config: Config, git: Git) -> Result<(Repo, Config)> {
+        let lack = lack(&dirs.common, &git, &config);
+        let objects = Objects::lacking(&dirs.common.join("objects"), format, lack)?;
+        let reftable = dirs.common.join("reftable").is_dir();
+        Ok((Repo { dirs, objects, git, reftable }, config))
+    }
+
+    /// What spares the next command two git processes: to be kept at `path`, unless what is there still holds.
+    pub fn system_note(&self, path: &Path) -> Option<Vec<u8>> {
+        SystemNote::renewed(path, &self.git)
     }
 
     /// Whether references live in reftables rather than in files.

@@ -30,6 +30,11 @@ impl Local {
         self.cache().join("records")
     }
 
+    /// Which file git reads as the system's configuration.
+    pub fn system_note(&self) -> PathBuf {
+        self.cache().join("system")
+    }
+
     /// Which folder of this machine the clone's id was given to. Not disposable: a copy is told by it.
     pub fn home(&self) -> PathBuf {
         self.root.join("home")

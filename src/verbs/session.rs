@@ -75,7 +75,8 @@ impl Home {
 impl<'s> Session<'s> {
     /// Finds the repository from `cwd`. Nothing is written.
     pub fn open(env: &'s Env, cwd: &Path, tell: &'s dyn Fn(&str)) -> Result<Session<'s>> {
-        let (mut repo, config) = Repo::discover(cwd, Git::new(env.iter()))?;
+        let (mut repo, config) =
+            Repo::discover(cwd, Git::new(env.iter()), &|common| Local::new(common).system_note())?;
         let local = Local::new(&repo.dirs.common);
         // Without it, or with a bad one, everything is read from the store.
         if let Ok(Some(file)) = crate::host::read_optional(&local.record_cache()) {
@@ -158,10 +159,13 @@ impl<'s> Session<'s> {
 
     /// Spares the next commands the reading of what this one read. It may fail, and nothing is lost.
     pub fn keep_cache(&self) {
-        if let Some(file) = self.repo.objects.worth_keeping() {
+        let (records, note) = (self.local.record_cache(), self.local.system_note());
+        let files = [(&records, self.repo.objects.worth_keeping()), (&note, self.repo.system_note(&note))];
+        for (path, file) in files {
+            let Some(file) = file else { continue };
             let cache = self.local.cache();
             let made = crate::host::make_dir(&cache).and_then(|()| crate::host::remove_left(&cache));
-            let _ = made.and_then(|()| crate::host::put(&self.local.record_cache(), &file));
+            let _ = made.and_then(|()| crate::host::put(path, &file));
         }
     }
 
