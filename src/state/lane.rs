@@ -148,10 +148,18 @@ pub struct Ledger {
 
 impl Ledger {
     pub fn load(repo: &Repo, view: &View) -> Result<Ledger> {
+        Ledger::since(repo, view, None)
+    }
+
+    /// What came after `start`, a commit of one lane, and all that the other lanes say.
+    pub fn since(repo: &Repo, view: &View, start: Option<Oid>) -> Result<Ledger> {
         let mut ledger = Ledger::default();
-        for tip in view.lanes.values() {
+        for tip in view.lanes.values().filter(|tip| Some(**tip) != start) {
             let mut here = BTreeSet::new();
-            for (_, LaneRecord { op, at, entry, .. }) in records(repo, Some(*tip))?.into_iter().rev() {
+            let after =
+                |found: &Result<(Oid, LaneRecord)>| !found.as_ref().is_ok_and(|(oid, _)| Some(*oid) == start);
+            let found = walk(repo, Some(*tip)).take_while(after).collect::<Result<Vec<_>>>()?;
+            for (_, LaneRecord { op, at, entry, .. }) in found.into_iter().rev() {
                 match entry {
                     Entry::Landing(landing) => {
                         // Landed a second time, it stands again.

@@ -98,6 +98,9 @@ pub struct DeltaRecord {
     pub paths: u64,
     /// The working tree was taken in.
     pub uncommitted: bool,
+    /// Where the lane of the clone that froze it was: what landed it there came after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<Oid>,
     pub created: i64,
 }
 

@@ -96,6 +96,7 @@ pub fn describe(
         net: objects.identity(changes)?,
         paths: changes.len() as u64,
         uncommitted,
+        lane: None,
         created: worker.ended.unwrap_or(worker.created),
     })
 }

@@ -85,7 +85,7 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     of_seen(session, view, worker, custody::look(session, worker)?, take)
 }
 
-/// Freezes the commits of a worker that has said that it is done and whose run is over, but for its record.
+/// Freezes the commits of a worker whose run is over and went well, but for its record.
 /// Its working tree is not taken. Gives what the tool must tell of it.
 pub fn claimed(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<Noted> {
     for _ in 0..10 {
@@ -176,6 +176,7 @@ fn of_seen(
         ignored: seen.ignored,
         attributes: rules.iter().map(text).collect(),
     };
+    delta.lane = session.clone_id().and_then(|clone| view.lanes.get(clone)).copied();
     let frozen = Frozen { delta, noted, pending: None };
     keep(session, worker, frozen)
 }

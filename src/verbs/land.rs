@@ -333,7 +333,11 @@ pub fn already(
         return Ok(None);
     }
     let objects = &session.repo.objects;
-    let ledger = Ledger::load(&session.repo, view)?;
+    let frozen = match &found.source {
+        Source::Delta { delta, .. } => delta.lane,
+        Source::Branch { .. } => None,
+    };
+    let ledger = Ledger::since(&session.repo, view, frozen)?;
     let tip = session.branch_tip(view, onto)?;
     for (op, _, landing) in ledger.landings.iter().filter(|(_, _, l)| l.onto == *onto) {
         let same = match &found.source {

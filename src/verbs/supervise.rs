@@ -303,7 +303,16 @@ fn close(
     if !crate::host::survivors_in(&admin.path).is_empty() {
         flags.push(Flag::Survivors);
     }
-    let end = said.map_or(end, |said| last_word(session, id, said, seen, outside.is_empty()));
+    let end = match said {
+        Some(said) => last_word(session, id, said, seen, outside.is_empty()),
+        None => {
+            // What cannot be frozen now is said to whoever imports it.
+            if matches!(end, End::Exited(0) | End::Done) && outside.is_empty() {
+                let _ = freeze_commits(session, id, seen);
+            }
+            end
+        }
+    };
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
 }
 
@@ -312,18 +321,22 @@ fn last_word(session: &Session<'_>, id: WorkerId, said: &End, seen: &Seen, untou
     if !matches!(said, End::Claimed(_)) || !untouched {
         return said.clone();
     }
-    let committed =
-        session.view().and_then(|view| Ok(view.worker(&id.to_string())?.record.base != seen.head));
-    match committed.and_then(|any| if any { freeze::claimed(session, id, seen).map(drop) } else { Ok(()) }) {
-        Ok(()) => {
-            crate::fault::point("supervise: delta frozen");
-            said.clone()
-        }
+    match freeze_commits(session, id, seen) {
+        Ok(()) => said.clone(),
         Err(failure) => {
             session.tell(format!("freezing: {failure}"));
             End::NotFrozen(failure.to_string())
         }
     }
+}
+
+/// Freezes what the worker has committed, if anything: while nobody waits, and before its record says how it ended.
+fn freeze_commits(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<()> {
+    if session.view()?.worker(&id.to_string())?.record.base != seen.head {
+        freeze::claimed(session, id, seen)?;
+        crate::fault::point("supervise: delta frozen");
+    }
+    Ok(())
 }
 
 fn told(ended: crate::host::End) -> (End, Option<i32>, Vec<Flag>) {
