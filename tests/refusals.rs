@@ -383,7 +383,7 @@ fn a_repository_that_may_only_be_read() {
     for args in [
         &["dispatch", "T", "--", "true"][..],
         &["land", "w"],
-        &["import", "v"],
+        &["import", "v", "--into", "coord"],
         &["candidate", "create", "w"],
     ] {
         let said = if nobody {

@@ -8,11 +8,17 @@
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::git_graph::GitGraph;
+use crate::plumbing::git_graph::Key;
+use crate::plumbing::git_graph::Stored;
 use crate::plumbing::objects::Objects;
 use bstr::BStr;
 use bstr::ByteSlice;
+use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::PathBuf;
 
 const MAGIC: &[u8; 16] = b"skein commits 1\n";
 
@@ -73,14 +79,18 @@ pub struct Paths {
     hashes: Vec<u32>,
     /// By the lower bits of the hash: most commits are told apart by this alone.
     some: Vec<bool>,
+    /// For git's filters.
+    keys: Vec<Key>,
 }
 
 const BITS: u32 = 0xfff;
 
 impl Paths {
     pub fn new<'p>(paths: impl IntoIterator<Item = &'p BStr>) -> Paths {
-        let mut hashes = ANYTHING.to_vec();
+        let (mut hashes, mut keys) = (ANYTHING.to_vec(), Vec::new());
         for path in paths {
+            // What is below a folder that changed, and what stands where one should be, is in them too.
+            keys.push(Key::of(path));
             // The path itself, what is below it, and what stands where one of its folders should be.
             hashes.extend([hash(b'=', path), hash(b'/', path)]);
             hashes.extend(folders(path).map(|f| hash(b'=', f)));
@@ -89,7 +99,7 @@ impl Paths {
         hashes.dedup();
         let mut some = vec![false; BITS as usize + 1];
         hashes.iter().for_each(|h| some[(h & BITS) as usize] = true);
-        Paths { hashes, some }
+        Paths { hashes, some, keys }
     }
 
     fn has(&self, hash: u32) -> bool {
@@ -118,6 +128,15 @@ pub struct CommitGraph {
     outside: usize,
     hash_ends: usize,
     hashes: usize,
+    beside: Beside,
+}
+
+/// git's own graph, for commits without an entry. It is opened when it is first wanted.
+#[derive(Debug, Default)]
+struct Beside {
+    store: Option<PathBuf>,
+    graph: OnceCell<Option<GitGraph>>,
+    used: Cell<bool>,
 }
 
 /// Where the ids begin: after the first line and five counts.
@@ -206,6 +225,39 @@ impl CommitGraph {
             Ok((self.oid(at)?, Entry { parents, changed }))
         };
         (0..self.count as u32).map(entry).collect()
+    }
+
+    /// Lets git's own graph of the store at `objects` say what this one does not.
+    pub fn beside_git(mut self, objects: &Objects) -> CommitGraph {
+        self.beside.store = Some(objects.dir().to_owned());
+        self
+    }
+
+    /// Whether something rests on git's own graph.
+    pub fn has_used_git(&self) -> bool {
+        self.beside.used.get()
+    }
+
+    /// The same without it.
+    pub fn without_git(&self) -> CommitGraph {
+        CommitGraph { bytes: self.bytes.clone(), beside: Beside::default(), ..*self }
+    }
+
+    fn git(&self) -> Option<&GitGraph> {
+        let store = self.beside.store.as_deref()?;
+        self.beside.graph.get_or_init(|| GitGraph::of(store)).as_ref()
+    }
+
+    /// What git's own graph has of a commit.
+    pub(super) fn stored(&self, oid: Oid) -> Option<Stored> {
+        let stored = self.git()?.stored(oid)?;
+        self.beside.used.set(true);
+        Some(stored)
+    }
+
+    /// Whether the commit at `at` of git's own graph may have changed one of `paths`.
+    pub(super) fn may_change_there(&self, at: u32, paths: &Paths) -> bool {
+        self.git().is_none_or(|git| git.may_change(at, &paths.keys))
     }
 
     pub(super) fn len(&self) -> usize {

@@ -188,3 +188,6 @@ impl SystemNote {
         Some(PathBuf::from(OsStr::from_bytes(told)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,9 +82,12 @@ struct Past {
 
 #[derive(Debug)]
 struct Known {
-    tree: Oid,
+    /// None if git's own graph says the rest.
+    tree: Option<Oid>,
     parents: Vec<u32>,
     time: i64,
+    /// Its place there.
+    there: Option<u32>,
 }
 
 /// A parent of a commit of a history.
@@ -358,10 +361,21 @@ impl History {
         if let Some(known) = &self.read[at].known {
             return Ok(Some(known.time));
         }
-        let past = objects.past(self.read[at].oid)?;
-        let parents = past.parents.iter().map(|p| self.number(*p)).collect();
-        self.read[at].known = Some(Known { tree: past.tree, parents, time: past.time });
-        Ok(Some(past.time))
+        let oid = self.read[at].oid;
+        let known = match self.graph.stored(oid) {
+            Some(stored) => {
+                let parents = stored.parents.iter().map(|p| self.number(*p)).collect();
+                Known { tree: None, parents, time: stored.time, there: Some(stored.at) }
+            }
+            None => {
+                let past = objects.past(oid)?;
+                let parents = past.parents.iter().map(|p| self.number(*p)).collect();
+                Known { tree: Some(past.tree), parents, time: past.time, there: None }
+            }
+        };
+        let time = known.time;
+        self.read[at].known = Some(known);
+        Ok(Some(time))
     }
 
     fn any_parent(&self, number: u32, mut is: impl FnMut(u32) -> bool) -> bool {
@@ -402,9 +416,11 @@ impl History {
         self.order.len()
     }
 
-    /// How many of them the graph lacks.
+    /// How many of them were read, since neither graph has them.
     pub fn strange(&self) -> usize {
-        self.order.iter().filter(|number| **number as usize >= self.graph.len()).count()
+        let read = |number: u32| self.read.get((number as usize).checked_sub(self.graph.len())?);
+        let known = |past: &Past| past.known.as_ref().is_some_and(|known| known.there.is_some());
+        self.order.iter().filter(|number| read(**number).is_some_and(|past| !known(past))).count()
     }
 
     /// The commits in order.
@@ -419,7 +435,7 @@ impl History {
     /// The tree of a commit that was read.
     pub fn tree(&self, at: usize) -> Option<Oid> {
         let read = (self.order[at] as usize).checked_sub(self.graph.len())?;
-        self.read[read].known.as_ref().map(|k| k.tree)
+        self.read[read].known.as_ref()?.tree
     }
 
     pub fn position(&self, oid: Oid) -> Option<usize> {
@@ -441,7 +457,11 @@ impl History {
     /// Whether the commit at a position may differ from its first parent at one of `paths`.
     pub fn may_change(&self, at: usize, paths: &Paths) -> bool {
         let number = self.order[at];
-        number as usize >= self.graph.len() || self.graph.may_change(number, paths)
+        let Some(read) = (number as usize).checked_sub(self.graph.len()) else {
+            return self.graph.may_change(number, paths);
+        };
+        let there = self.read[read].known.as_ref().and_then(|known| known.there);
+        there.is_none_or(|there| self.graph.may_change_there(there, paths))
     }
 
     /// Whether the base is an ancestor of the tip; where they are one, it is.

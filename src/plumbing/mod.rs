@@ -9,6 +9,7 @@ mod discover;
 mod disk;
 mod durable;
 mod git;
+mod git_graph;
 mod history;
 mod index;
 mod known;

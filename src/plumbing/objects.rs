@@ -277,7 +277,7 @@ impl Objects {
 
     /// The tree of commit `oid`.
     pub fn tree_of(&self, oid: Oid) -> Result<Oid> {
-        Ok(self.commit(oid)?.tree)
+        Ok(self.past(oid)?.tree)
     }
 
     pub fn empty_tree(&self) -> Oid {

@@ -58,7 +58,7 @@ impl Repo {
     }
 
     /// As git itself says.
-    fn asked_for(cwd: &Path, git: Git) -> Result<(Repo, Config)> {
+    pub(super) fn asked_for(cwd: &Path, git: Git) -> Result<(Repo, Config)> {
         let call = Call::new([
             "rev-parse",
             "--path-format=absolute",

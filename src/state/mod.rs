@@ -47,6 +47,7 @@ pub use record::CandidateRecord;
 pub use record::DeltaRecord;
 pub use record::Entry as LaneEntry;
 pub use record::Evidence;
+pub use record::FrozenWork;
 pub use record::LandedDelta;
 pub use record::Landing;
 pub use record::LaneRecord;

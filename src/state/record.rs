@@ -56,6 +56,9 @@ pub struct WorkerRecord {
     pub outside: Vec<String>,
     /// How many deltas were frozen; they are numbered from 1.
     pub deltas: u32,
+    /// What the newest of them is: whoever lists many workers does not read them all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<FrozenWork>,
     /// What it said of its work when it said that it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
@@ -72,6 +75,14 @@ impl WorkerRecord {
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|q| self.messages.iter().all(|m| m.to != Some(q.n)))
     }
+}
+
+/// The size of a delta.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenWork {
+    pub tip: Oid,
+    pub commits: u64,
+    pub paths: u64,
 }
 
 /// What ends a run, in seconds; none is no limit.

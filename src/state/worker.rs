@@ -13,6 +13,7 @@ use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::DeltaCommit;
 use crate::state::record::DeltaRecord;
+use crate::state::record::FrozenWork;
 use crate::state::record::VERSION;
 use crate::state::record::WorkerRecord;
 use crate::state::record::encode;
@@ -55,7 +56,8 @@ pub fn next(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64) -> Res
 
 /// The record that adds a frozen delta; the delta's tip becomes a parent, so it lives as long as the record.
 pub fn freeze(repo: &Repo, worker: &Worker, delta: &DeltaRecord) -> Result<Edit> {
-    let record = WorkerRecord { deltas: delta.n, ..worker.record.clone() };
+    let frozen = FrozenWork { tip: delta.tip, commits: delta.commits.len() as u64, paths: delta.paths };
+    let record = WorkerRecord { deltas: delta.n, frozen: Some(frozen), ..worker.record.clone() };
     let path = names::delta(delta.n);
     let edits = [entry(repo, "record.json", &encode(&record)?)?, entry(repo, &path, &encode(delta)?)?];
     let tree = repo.objects.edit_tree(worker.tree, edits)?;

@@ -263,6 +263,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         flags: Vec::new(),
         outside: Vec::new(),
         deltas: 0,
+        frozen: None,
         claim: None,
         questions: Vec::new(),
         messages: Vec::new(),

@@ -24,10 +24,13 @@ const FEW: usize = 32;
 /// How many commits a verb takes in on its way to something else; about 0.2 s. The next one goes on.
 const SOME: usize = 1000;
 
-/// What is known of commits without reading them: nothing, unless the file is the very one that was written.
+/// What is known of commits without reading them: nothing, unless the file is the very one that was written. What it
+/// lacks, git's own graph may have.
 pub fn load(session: &Session<'_>, view: &View) -> Rc<CommitGraph> {
-    let seal = seal(session, view);
-    Rc::new(seal.and_then(|seal| sealed(session, &seal)).unwrap_or_default())
+    let objects = &session.repo.objects;
+    let graph = seal(session, view).and_then(|seal| sealed(session, &seal)).unwrap_or_default();
+    let off = session.config.get("core.commitgraph").is_some_and(|value| value == "false");
+    Rc::new(if off || !objects.is_whole() { graph } else { graph.beside_git(objects) })
 }
 
 /// Takes in what the branches have gained. It may fail, and nothing is lost but time.

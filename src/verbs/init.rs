@@ -28,6 +28,7 @@ pub fn run(session: &mut Session<'_>) -> Result<Initialised> {
     if taken_in > 0 {
         session.tell(format!("{taken_in} commits are known to `landed` from now on"));
     }
+    session.keep_cache();
     Ok(done)
 }
 

@@ -93,8 +93,19 @@ pub fn prove(objects: &Objects, question: &Question) -> Result<Answer> {
     prove_by(objects, &Rc::default(), question)
 }
 
-/// The same, by a graph that spares the reading of most commits of the trunk.
+/// The same, by a graph that spares the reading of most commits of the trunk. What stands at the trunk's tip is
+/// there whatever a graph says; that it was there before is not believed of git's own graph alone.
 pub fn prove_by(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Result<Answer> {
+    let answer = answer(objects, graph, question)?;
+    match answer.verdict {
+        Verdict::Landed { presence: Presence::Changed | Presence::Reverted, .. } if graph.has_used_git() => {
+            self::answer(objects, &Rc::new(graph.without_git()), question)
+        }
+        _ => Ok(answer),
+    }
+}
+
+fn answer(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Result<Answer> {
     let scratch = objects.scratch()?;
     let mut gather = Gather {
         objects: &scratch,

@@ -101,7 +101,7 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     let worker = &view.any_worker(&session.repo, name)?;
     match part {
         Part::Card => {
-            let row = status::row(session, &status::Seen::of(session, &view)?, worker)?;
+            let row = status::row(session, &status::Seen::of(session, &view, true)?, worker)?;
             let closed = view.workers.iter().all(|w| w.id != worker.id);
             let row = if closed { row.archived() } else { row };
             card(session, &view, worker, row).map(|c| Shown::Card(Box::new(c)))

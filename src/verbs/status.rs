@@ -12,6 +12,7 @@ use crate::domain::protocol::Question;
 use crate::plumbing::CommitGraph;
 use crate::plumbing::History;
 use crate::plumbing::Worktree;
+use crate::state::FrozenWork;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
@@ -22,6 +23,7 @@ use crate::verbs::landed::seems_taken_back;
 use crate::verbs::session::Session;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -80,14 +82,14 @@ pub struct Row {
     pub next: String,
 }
 
-/// The open workers, or those in the archives.
-pub fn run(session: &Session<'_>, archived: bool) -> Result<Status> {
+/// The open workers, or those in the archives. Where their worktrees are is looked up if asked for.
+pub fn run(session: &Session<'_>, archived: bool, places: bool) -> Result<Status> {
     let mut view = session.view()?;
     if archived {
         let closed = view.archived(&session.repo)?;
         (view.workers, view.unreadable) = (closed, Vec::new());
     }
-    let seen = Seen::of(session, &view)?;
+    let seen = Seen::of(session, &view, places)?;
     let rows =
         view.workers.iter().map(|w| row(session, &seen, w).map(|r| if archived { r.archived() } else { r }));
     Ok(Status {
@@ -106,31 +108,49 @@ pub struct Seen<'v> {
     ledger: Ledger,
     worktrees: BTreeMap<WorkerId, PathBuf>,
     past: Rc<CommitGraph>,
+    /// How far a branch at the second has gone on since the first.
+    behind: RefCell<BTreeMap<(Oid, Oid), usize>>,
 }
 
 impl<'v> Seen<'v> {
-    pub fn of(session: &Session<'_>, view: &'v View) -> Result<Seen<'v>> {
+    pub fn of(session: &Session<'_>, view: &'v View, places: bool) -> Result<Seen<'v>> {
         let none = view.workers.is_empty();
-        let standing = if none { Vec::new() } else { session.repo.worktrees()? };
+        let standing = if none || !places { Vec::new() } else { session.repo.worktrees()? };
         let owner = |w: &Worktree| w.locked.as_deref().and_then(locked_for);
         let worktrees = standing.into_iter().filter_map(|w| Some((owner(&w)?, w.path))).collect();
         let past = if none { Rc::default() } else { graph::load(session, view) };
-        Ok(Seen { view, ledger: Ledger::load(&session.repo, view)?, worktrees, past })
+        let ledger = Ledger::load(&session.repo, view)?;
+        Ok(Seen { view, ledger, worktrees, past, behind: RefCell::default() })
+    }
+
+    /// The commits that `target` has and `base` has not. Most workers share both.
+    fn behind(&self, session: &Session<'_>, base: Oid, target: Oid) -> Result<usize> {
+        if let Some(known) = self.behind.borrow().get(&(base, target)) {
+            return Ok(*known);
+        }
+        let count = History::read(&session.repo.objects, &self.past, base, target)?.len();
+        self.behind.borrow_mut().insert((base, target), count);
+        Ok(count)
     }
 }
 
 /// One worker's row.
 pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Row> {
-    let Seen { view, ledger, worktrees, past } = seen;
+    let Seen { view, ledger, worktrees, past, .. } = seen;
     let objects = &session.repo.objects;
     let record = &worker.record;
-    let picture = Picture::of(session, worker)?;
-    let head = picture.head;
-    let work = History::read(objects, past, record.base, head)?;
-    let behind = match view.branches.get(&record.onto) {
-        Some(target) => Some(History::read(objects, past, record.base, *target)?.len()),
-        None => None,
+    let (head, commits, files) = match frozen(worker) {
+        Some(work) => (work.tip, work.commits as usize, work.paths as usize),
+        None => {
+            let picture = Picture::of(session, worker)?;
+            let work = History::read(objects, past, record.base, picture.head)?;
+            let base = objects.tree_of(record.base)?;
+            let files = picture.objects(session).diff_trees(base, picture.tree)?.len();
+            (picture.head, if work.comes_from_base() { work.len() } else { 0 }, files)
+        }
     };
+    let target = view.branches.get(&record.onto);
+    let behind = target.map(|target| seen.behind(session, record.base, *target)).transpose()?;
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
     let landed = ledger
         .deltas()
@@ -144,7 +164,6 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         Outcome::Active | Outcome::NeedsInput => record.open_questions().cloned().collect(),
         _ => Vec::new(),
     };
-    let files = picture.objects(session).diff_trees(objects.tree_of(record.base)?, picture.tree)?.len();
     Ok(Row {
         worker: worker.id,
         handle: record.handle.clone(),
@@ -158,7 +177,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         onto: record.onto.clone(),
         behind,
         head,
-        commits: if work.comes_from_base() { work.len() } else { 0 },
+        commits,
         files,
         snapshot: worker.wip,
         created: record.created,
@@ -176,6 +195,13 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         },
         asks,
     })
+}
+
+/// The newest delta, if it is all that there is: nothing was seen since that is not in it.
+fn frozen(worker: &Worker) -> Option<FrozenWork> {
+    let record = &worker.record;
+    let all = worker.wip == record.snapshot && !record.flags.contains(&Flag::Uncommitted);
+    record.frozen.filter(|work| all && work.tip == worker.tip())
 }
 
 impl Row {

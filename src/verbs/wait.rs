@@ -109,7 +109,7 @@ fn timed_out(view: &View, ids: &[crate::domain::WorkerId]) -> crate::domain::Fai
 
 fn rows(session: &Session<'_>, ids: &[crate::domain::WorkerId]) -> Result<Waited> {
     let view = session.view()?;
-    let seen = status::Seen::of(session, &view)?;
+    let seen = status::Seen::of(session, &view, true)?;
     let mut workers = Vec::new();
     for id in ids {
         workers.push(status::row(session, &seen, view.worker(&id.to_string())?)?);

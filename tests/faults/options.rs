@@ -25,7 +25,7 @@ fn import_of_what_is_not_committed() {
     world.worker("fix", &format!("{}; echo more >>new.txt; echo left >left.txt", scenes::WORK));
     let after: Act = |world| {
         let tips = world.lines(&["for-each-ref", "--format=%(objectname)", "refs/skein/worker"]);
-        let delta = world.git(["show", &format!("{}:delta/1/delta.json", tips[0])]);
+        let delta = world.git(["show", &format!("{}:delta/2/delta.json", tips[0])]);
         let delta: serde_json::Value = serde_json::from_str(&delta).unwrap();
         assert_eq!((&delta["uncommitted"], &delta["paths"]), (&true.into(), &3.into()), "{delta}");
         let tree = delta["tree"].as_str().unwrap();

@@ -86,6 +86,14 @@ pub const PLANS: &[Plan] = &[
     Plan { site: "git", action: "EIO", stride: 5, lasting: true },
 ];
 
+/// For a verb that runs no git at all.
+pub const WITHOUT_GIT: &[Plan] = &[
+    Plan { site: "point", action: "kill", stride: 1, lasting: false },
+    Plan { site: "file", action: "kill", stride: 1, lasting: false },
+    Plan { site: "file", action: "EIO", stride: 1, lasting: false },
+    Plan { site: "file", action: "ENOSPC", stride: 7, lasting: true },
+];
+
 /// How the undisturbed verb ends.
 struct Reference {
     state: State,

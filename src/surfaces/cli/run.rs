@@ -356,7 +356,7 @@ fn status(
     lines: Option<Ends>,
 ) -> Result<Page> {
     loop {
-        let status = verbs::status::run(session, archived)?;
+        let status = verbs::status::run(session, archived, json || lines.is_some())?;
         let page =
             lines.map_or_else(|| Page::status(&status, json), |ends| Page::status_lines(&status, ends));
         if !watch {

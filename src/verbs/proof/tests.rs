@@ -3,6 +3,7 @@
 
 mod around;
 mod kinds;
+mod liar;
 mod needless;
 mod plain;
 mod random;

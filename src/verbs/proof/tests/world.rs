@@ -60,7 +60,7 @@ impl World {
         Question { base, committed: None, tip, onto, shallow: self.story.shallow, receipts }
     }
 
-    /// Graphs of all its commits, and of half of them.
+    /// Graphs of all its commits, and of half of them; where nothing is cut off, with git's own beside.
     pub fn graphs(&self) -> Vec<Rc<CommitGraph>> {
         let oids: BTreeSet<Oid> = self.oids.values().copied().collect();
         let read = |oid: Oid| Some((oid, GraphEntry::read(&self.objects, oid).ok()?));
@@ -72,9 +72,17 @@ impl World {
             let mut kept = graph.entries().unwrap();
             kept.sort_by_key(|(oid, _)| *oid);
             assert_eq!(kept, entries);
-            Rc::new(graph)
+            graph
         };
-        vec![graph(all), graph(half)]
+        let mut graphs = vec![graph(all), graph(half)];
+        if !self.story.shallow {
+            let tips: Vec<String> = self.oids.values().map(Oid::to_string).collect();
+            let args = ["commit-graph", "write", "--changed-paths", "--stdin-commits"];
+            git(self.dir.path(), &args, tips.join("\n").as_bytes());
+            let empty = CommitGraph::default().beside_git(&self.objects);
+            graphs.extend([empty, graphs[1].without_git().beside_git(&self.objects)]);
+        }
+        graphs.into_iter().map(Rc::new).collect()
     }
 
     /// The answer, which is the same with a graph and without.
