@@ -386,12 +386,19 @@ fn workers_from(place: &Place, which: std::ops::Range<usize>) -> Vec<String> {
     let (base, clone) = (place.git(&["rev-parse", "main"]), place.git(&["config", "skein.clone"]));
     let worker = |n: usize| {
         let id = ulid(n);
+        let head =
+            place.command("git", &["rev-parse", "-q", "--verify", &format!("refs/skein-local/head/{id}")]);
+        let tip = { head }.output().unwrap().stdout;
+        let tip =
+            if tip.is_empty() { base.clone() } else { String::from_utf8(tip).unwrap().trim().to_owned() };
+        let size = usize::from(tip != base);
         let record = serde_json::json!({
             "v": 1, "worker": id, "clone": clone, "handle": format!("w{n}"), "task": "t", "outcome": "ready",
             "reason": null, "base": base, "base_name": "main", "onto": "refs/heads/main", "paths": [],
             "checks": [], "agent": [], "limits": { "timeout": null, "silence": null, "done_pattern": null },
-            "created": 1_767_225_600, "ended": 1_767_225_600, "exit": 0, "tip": base, "snapshot": null,
-            "flags": [], "outside": [], "deltas": 0,
+            "created": 1_767_225_600, "ended": 1_767_225_600, "exit": 0, "tip": tip, "snapshot": null,
+            "flags": [], "outside": [], "deltas": size,
+            "frozen": { "tip": tip, "commits": size, "paths": size },
         });
         ours(&format!("refs/skein/worker/{id}"), "ready", &base, "record.json", &record.to_string())
     };

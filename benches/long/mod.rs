@@ -53,10 +53,14 @@ fn crowd(place: &Place, which: std::ops::Range<usize>) -> String {
     let who = "committer Ada <a@x> 1767225700 +0000";
     let mut text = String::new();
     let base = place.git(&["rev-parse", "main"]);
-    for (k, worker) in workers_from(place, which.clone()).into_iter().enumerate() {
-        let n = which.start + k;
+    for n in which.clone() {
         let name = format!("refs/skein-local/head/{}", ulid(n));
         let _ = write!(text, "commit {name}\n{who}\ndata 1\nw\nfrom {base}\n{}", file(n, "work\n"));
+    }
+    import(&place.repo(), &text);
+    text.clear();
+    for (k, worker) in workers_from(place, which.clone()).into_iter().enumerate() {
+        let n = which.start + k;
         text += &worker;
         let _ = write!(text, "commit refs/heads/main\n{who}\ndata 1\nm\n");
         if k == 0 {
@@ -148,6 +152,8 @@ pub fn landed() {
         }
     };
     ask("without an index", [f64::NAN, 0.1, 0.1, 0.1]);
+    place.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+    ask("with git's filters", [f64::NAN, 0.1, 0.1, 0.1]);
     place.oldest_worker();
     let started = Instant::now();
     place.skein(&["init"]);

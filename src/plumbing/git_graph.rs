@@ -1,5 +1,4 @@
-//! git's own commit-graph, where the repository has one with filters of changed paths (gitformat-commit-graph(5)).
-//! It spares reading commits and trees, as it does for git. It is a file that anybody who may write to the
+//! git's own commit-graph with its filters of changed paths (gitformat-commit-graph(5)). It spares reading commits and trees, as it does for git. It is a file that anybody who may write to the
 //! repository may have written: what rests on it alone is no proof.
 
 use crate::domain::Oid;
@@ -14,7 +13,7 @@ use std::path::PathBuf;
 /// Commits with their parents, trees and filters.
 pub(super) struct GitGraph {
     graph: Graph,
-    /// One for each file, base first.
+    /// Those of the files that have some.
     filters: Vec<Filters>,
 }
 
@@ -28,17 +27,17 @@ impl std::fmt::Debug for GitGraph {
 pub(super) struct Stored {
     pub parents: Vec<Oid>,
     pub time: i64,
-    /// Where it is.
-    pub at: u32,
+    /// Where it is, if there is a filter for it.
+    pub at: Option<u32>,
 }
 
 impl GitGraph {
-    /// The graph of the store at `objects`, if all of it has filters that can be read here.
+    /// The graph of the store at `objects`, if it has one.
     pub fn of(objects: &Path) -> Option<GitGraph> {
         let (mut files, mut filters, mut before) = (Vec::new(), Vec::new(), 0);
         for path in paths(&objects.join("info"))? {
             let file = File::at(&path).ok()?;
-            filters.push(Filters::read(&path, before, file.num_commits())?);
+            filters.extend(Filters::read(&path, before, file.num_commits()));
             before += file.num_commits();
             files.push(file);
         }
@@ -53,14 +52,17 @@ impl GitGraph {
         Some(Stored {
             parents: parents.collect::<Option<Vec<Oid>>>()?,
             time: i64::try_from(commit.committer_timestamp()).ok()?,
-            at: at.0,
+            at: self.filters_for(at.0).map(|_| at.0),
         })
+    }
+
+    fn filters_for(&self, at: u32) -> Option<&Filters> {
+        self.filters.iter().find(|f| at >= f.first && at - f.first < f.count)
     }
 
     /// Whether the commit at `at` may differ from its first parent at one of the paths. If not, it does not.
     pub fn may_change(&self, at: u32, keys: &[Key]) -> bool {
-        let filters = self.filters.iter().find(|f| at >= f.first && at - f.first < f.count);
-        filters.is_none_or(|filters| filters.may_have(at - filters.first, keys))
+        self.filters_for(at).is_none_or(|filters| filters.may_have(at - filters.first, keys))
     }
 }
 
@@ -178,6 +180,7 @@ fn murmur3(seed: u32, data: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a graph is cut short by hand")]
 mod tests {
     use super::*;
     use crate::plumbing::objects::Objects;
@@ -229,7 +232,7 @@ mod tests {
                 changed.insert(path);
             }
             for path in PATHS.iter().chain(&["b", "b/d", "w/x", "none", "b/none"]) {
-                let may = graph.may_change(stored.at, &[Key::of(path.as_bytes().into())]);
+                let may = graph.may_change(stored.at.unwrap(), &[Key::of(path.as_bytes().into())]);
                 assert!(may || !changed.contains(*path), "{oid} changes {path}");
                 said += usize::from(may);
                 so += usize::from(changed.contains(*path));
@@ -252,7 +255,8 @@ mod tests {
         agrees(dir, &commits, 1);
         std::fs::remove_file(dir.join("objects/info/commit-graph")).unwrap();
         git(dir, &["commit-graph", "write", "--reachable", "--no-changed-paths"], b"");
-        assert!(GitGraph::of(&dir.join("objects")).is_none(), "without filters it spares too little");
+        let bare = GitGraph::of(&dir.join("objects")).unwrap();
+        assert!(bare.stored(commits[0]).unwrap().at.is_none() && bare.may_change(0, &[]), "without filters");
         std::fs::remove_file(dir.join("objects/info/commit-graph")).unwrap();
         // A chain of two files.
         let half = commits[100].to_string();

@@ -365,7 +365,7 @@ impl History {
         let known = match self.graph.stored(oid) {
             Some(stored) => {
                 let parents = stored.parents.iter().map(|p| self.number(*p)).collect();
-                Known { tree: None, parents, time: stored.time, there: Some(stored.at) }
+                Known { tree: None, parents, time: stored.time, there: stored.at }
             }
             None => {
                 let past = objects.past(oid)?;

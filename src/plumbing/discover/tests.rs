@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "configuration is written as a person would")]
+
 use super::*;
 use crate::plumbing::oracle::git as run;
 use crate::plumbing::repo::Repo;
