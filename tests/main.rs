@@ -35,6 +35,7 @@ mod refusals;
 mod saying;
 mod shapes;
 mod support;
+mod tmux;
 mod trunk;
 mod undo;
 mod walk;

@@ -176,6 +176,7 @@ tokens! {
     AgentNotFound "agent-not-found" No;
     NoJail "no-jail" No;
     BadLimit "bad-limit" No;
+    NoPane "no-pane" No;
     NoTask "no-task" No;
     BadTasks "bad-tasks" No;
     NoIdentity "no-identity" No;

@@ -1,5 +1,6 @@
 //! The only room that touches git. It knows nothing of workers and none of our ref names.
 
+mod ancestry;
 mod attributes;
 mod capture;
 mod cherry;

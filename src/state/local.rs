@@ -79,6 +79,11 @@ impl Local {
         self.worker(id).join("alive.lock")
     }
 
+    /// What belongs to its tmux window.
+    pub fn pane(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("pane")
+    }
+
     /// The agent's output.
     pub fn log(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("log")

@@ -34,6 +34,7 @@ use crate::verbs::include::Wanted;
 use crate::verbs::init;
 use crate::verbs::jail;
 use crate::verbs::outside::Outside;
+use crate::verbs::pane;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
 use crate::verbs::supervise::Job;
@@ -63,6 +64,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// Empty: the agent, else the built-in scripted one.
     pub argv: Vec<String>,
+    /// In a tmux window that a person can look at.
+    pub tmux: bool,
 }
 
 /// Limits as the person gave them; times in seconds.
@@ -95,6 +98,8 @@ pub struct Dispatched {
     #[serde(serialize_with = "crate::verbs::path_as_text")]
     pub worktree: PathBuf,
     pub jail: Jail,
+    /// It has a tmux window.
+    pub tmux: bool,
 }
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
@@ -146,6 +151,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
         no_hooks,
         worktree: admin.path,
         jail: record.jail,
+        tmux: request.tmux,
     })
 }
 
@@ -193,6 +199,9 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
     Bounds::of(&session.config)?;
     if let Some(program) = request.argv.first() {
         crate::host::find_program(session.env, program)?;
+    }
+    if request.tmux {
+        pane::find(session)?;
     }
     match &request.name {
         Some(name) => Handle::new(name),
@@ -285,6 +294,10 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     crate::fault::point("dispatch: ignored files copied");
     let job = Job::new(request, id, plan.jail, Bounds::of(&session.config)?);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
+    if request.tmux {
+        // Not by the supervisor: the server would be a child of its own, and end with the run.
+        pane::open_session(session)?;
+    }
     // Nothing from the checkout on waits for the disk: that would write out all its files. A worker without
     // a trace of work of its own is made anew.
     supervise::start(session, &job)?;

@@ -108,6 +108,9 @@ fn hidden(session: &Session<'_>, admin: &Admin, home: Option<&Path>) -> Result<V
     let secrets: Vec<PathBuf> =
         secrets.into_iter().filter(|path| !hidden.iter().any(|h| path.starts_with(h))).collect();
     hidden.extend(secrets);
+    // Who speaks to the person's tmux may run anything in it.
+    let sockets = session.env.get("TMUX_TMPDIR").map(PathBuf::from).filter(|dir| dir.is_dir());
+    hidden.extend(sockets.filter(|dir| !hidden.iter().any(|h| dir.starts_with(h)) && !holds_more(dir)));
     hidden.extend(SHARED.iter().map(PathBuf::from).filter(|path| path.exists() && !path.is_dir()));
     Ok(hidden)
 }

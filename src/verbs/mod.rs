@@ -27,6 +27,7 @@ pub mod log;
 mod outside;
 #[cfg(any(test, feature = "bench"))]
 mod overlap;
+pub mod pane;
 mod proof;
 pub mod reap;
 mod reclaim;
@@ -62,6 +63,11 @@ pub use overlap::bench_overlaps;
 /// A path in JSON, which has no other bytes than text.
 fn path_as_text<S: serde::Serializer>(path: &std::path::Path, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&path.to_string_lossy())
+}
+
+/// Bytes in JSON, likewise.
+fn bytes_as_text<S: serde::Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
 /// The same where there may be none.

@@ -32,6 +32,7 @@ use crate::verbs::gate;
 use crate::verbs::jail;
 use crate::verbs::jail::Cell;
 use crate::verbs::outside::Outside;
+use crate::verbs::pane;
 use crate::verbs::session::SUPERVISE;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
@@ -82,6 +83,9 @@ pub struct Job {
     jail: Jail,
     #[serde(default)]
     bounds: Bounds,
+    /// In a tmux window.
+    #[serde(default)]
+    tmux: bool,
 }
 
 impl Job {
@@ -97,6 +101,7 @@ impl Job {
             limits: request.limits.clone(),
             jail,
             bounds,
+            tmux: request.tmux,
         }
     }
 
@@ -380,7 +385,6 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     };
     crate::host::put(&session.local.manners(id), MANNERS.as_bytes())?;
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
-    let argv = gate::launched(session, &job.bounds, argv);
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;
     spec.env = gate::child_env(session, &admin.path);
@@ -410,5 +414,13 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         spec.done = regex::bytes::Regex::new(ends).ok();
     }
     spec.control = Control::new();
+    let bounds = if job.tmux {
+        spec.argv = pane::in_window(session, id, handle, &job.bounds, &spec)?;
+        spec.env = gate::child_env(session, &admin.path);
+        &Bounds::default()
+    } else {
+        &job.bounds
+    };
+    spec.argv = gate::launched(session, bounds, spec.argv);
     Ok(spec)
 }

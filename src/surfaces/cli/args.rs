@@ -92,6 +92,19 @@ pub enum Verb {
         /// A worker, by handle or id.
         worker: String,
     },
+    /// Go to the tmux window of a worker; outside tmux, print the command that leads there.
+    Attach {
+        /// A worker, by handle or id.
+        worker: String,
+    },
+    /// Show what the tmux window of a worker shows, or showed last.
+    Peek {
+        /// A worker, by handle or id.
+        worker: String,
+        /// At most N lines, from the end.
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=2000))]
+        lines: u32,
+    },
     /// Tell a worker something, or answer its question.
     Tell {
         /// A worker, by handle or id.
@@ -284,6 +297,10 @@ pub struct Dispatch {
     /// Start nothing that cannot be shut in.
     #[arg(long)]
     pub require_jail: bool,
+    /// Run the agent in a window of the tmux session of this repository. `attach` leads there, `peek` shows what it
+    /// shows; the window stays when the agent has ended. A task that would go to standard input is typed in.
+    #[arg(long, conflicts_with = "from")]
+    pub tmux: bool,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly

@@ -52,6 +52,8 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
             let life = Session::open(env, env.cwd(), &quiet).and_then(|s| verbs::supervise::run(&s, id));
             Some(code(life))
         }
+        verbs::pane::RELAY => Some(ends(verb, verbs::pane::relay(env, argv.get(2..)?))),
+        verbs::pane::KEEP => Some(ends(verb, verbs::pane::keep(env, argv.get(2)?))),
         verbs::session::CHECK => {
             let (id, commit) = (argv.get(2)?.to_str()?.parse().ok()?, argv.get(3)?.to_str()?.parse().ok()?);
             let done =
@@ -60,6 +62,17 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
             Some(ExitCode::SUCCESS)
         }
         _ => None,
+    }
+}
+
+/// Ends as an agent did.
+fn ends(verb: &str, code: Result<i32>) -> ExitCode {
+    match code {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Err(failure) => {
+            Page::failure(verb, &failure, false).print();
+            ExitCode::from(127)
+        }
     }
 }
 
@@ -117,6 +130,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Show(_) => "show",
         Verb::Wait { .. } => "wait",
         Verb::Stop { .. } => "stop",
+        Verb::Attach { .. } => "attach",
+        Verb::Peek { .. } => "peek",
         Verb::Tell { .. } => "tell",
         Verb::Worker(_) => "worker",
         Verb::Import { .. } => "import",
@@ -164,6 +179,8 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }
         Verb::Stop { worker } => Ok(Page::stopped(&verbs::wait::stop(&mut session, worker)?, json)),
+        Verb::Attach { worker } => Ok(Page::attached(&verbs::pane::attach(&session, worker)?, json)),
+        Verb::Peek { worker, lines } => Ok(Page::peeked(&verbs::pane::peek(&session, worker, *lines)?, json)),
         Verb::Tell { worker, text, to } => {
             Ok(Page::told(&verbs::tell::run(&mut session, worker, text, *to)?, json))
         }
@@ -281,6 +298,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
         require_jail: args.require_jail,
         agent: args.agent.clone(),
         argv: args.argv.clone(),
+        tmux: args.tmux,
         ..verbs::dispatch::Request::default()
     };
     if let Some(file) = &args.from {

@@ -7,6 +7,7 @@ mod fsck;
 mod funnel;
 mod land_all;
 mod manual;
+mod pane;
 mod porcelain;
 mod protocol;
 mod reap;

@@ -107,6 +107,9 @@ fn dispatched(d: &Dispatched) -> String {
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
     let note = if d.jail == Jail::None { " (it can write outside its worktree)" } else { "" };
     text.push_str(&format!("  jail      {}{note}\n", d.jail.word()));
+    if d.tmux {
+        text.push_str(&format!("  window    git skein attach {}\n", d.handle));
+    }
     text
 }
 

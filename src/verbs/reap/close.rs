@@ -21,6 +21,7 @@ use crate::state::fold;
 use crate::state::head_ref;
 use crate::state::restoring_reason;
 use crate::state::wip_ref;
+use crate::verbs::pane;
 use crate::verbs::reap::Bench;
 use crate::verbs::reap::Case;
 use crate::verbs::reap::judge;
@@ -151,6 +152,7 @@ fn remove(session: &Session<'_>, case: &Case, risks: Risks, locked: &HashSet<Str
     if locked.contains(&restoring_reason(id)) {
         reclaim::unmake(session, id, &restoring_reason(id))?;
     }
+    pane::close(session, id);
     // Logs and locks: nothing that anybody waits for the disk for.
     let _ = std::fs::remove_dir_all(session.local.worker(id));
     Ok(true)

@@ -1,0 +1,125 @@
+//! The person's tmux server, spoken to by its own client.
+
+use crate::domain::Failure;
+use crate::domain::Result;
+use crate::host::Env;
+use crate::host::process::Run;
+use crate::host::process::run_to_end;
+use bstr::ByteSlice;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Most of an answer that is kept.
+const ANSWER: usize = 4 << 20;
+
+/// What a client of one person's server is run with.
+#[derive(Debug, Clone)]
+pub struct Tmux {
+    env: Vec<(OsString, OsString)>,
+    cwd: PathBuf,
+}
+
+impl Tmux {
+    pub fn new(env: &Env) -> Tmux {
+        Tmux {
+            env: env.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            cwd: env.cwd().to_owned(),
+        }
+    }
+
+    /// What tmux says to `args`; its words are the fault if it fails.
+    pub fn say(&self, args: &[&OsStr], stdin: Option<&[u8]>) -> Result<Vec<u8>> {
+        let argv: Vec<OsString> =
+            [OsStr::new("tmux")].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        let ended = run_to_end(Run {
+            argv,
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            stdin: stdin.map(<[u8]>::to_vec),
+            timeout: Some(PATIENCE),
+            keep: ANSWER,
+        })?;
+        if ended.code == Some(0) {
+            return Ok(ended.output);
+        }
+        let doing = format!("tmux {}", args.first().map(|arg| arg.to_string_lossy()).unwrap_or_default());
+        Err(Failure::fault(doing, ended.output.to_str_lossy().trim()))
+    }
+
+    fn tell(&self, args: &[&str]) -> Result<Vec<u8>> {
+        self.say(&args.iter().map(OsStr::new).collect::<Vec<_>>(), None)
+    }
+
+    /// Makes the session `name` with `argv` in its first window, unless there is one of that name.
+    pub fn session(&self, name: &str, cwd: &Path, argv: &[OsString]) -> Result<()> {
+        let target = format!("={name}");
+        if self.tell(&["has-session", "-t", &target]).is_ok() {
+            return Ok(());
+        }
+        let words = ["new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", "status", "-c"];
+        let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        args.extend([cwd.as_os_str(), OsStr::new("--")]);
+        args.extend(argv.iter().map(OsString::as_os_str));
+        match self.say(&args, None) {
+            Ok(_) => Ok(()),
+            // Another dispatch was first.
+            Err(_) if self.tell(&["has-session", "-t", &target]).is_ok() => Ok(()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// A new window of the session, which stays when its command has ended; gives the id of its pane.
+    pub fn window(&self, session: &str, name: &str, cwd: &Path, argv: &[OsString]) -> Result<String> {
+        let target = format!("={session}:");
+        let words = ["new-window", "-d", "-P", "-F", "#{pane_id}", "-t", &target, "-n", name, "-c"];
+        let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        args.extend([cwd.as_os_str(), OsStr::new("--")]);
+        args.extend(argv.iter().map(OsString::as_os_str));
+        let pane = self.say(&args, None)?.to_str_lossy().trim().to_owned();
+        self.tell(&["set-option", "-w", "-t", &pane, "remain-on-exit", "on"])?;
+        Ok(pane)
+    }
+
+    /// Lets what the pane prints flow into the file or pipe `to`.
+    pub fn pipe(&self, pane: &str, to: &Path) -> Result<()> {
+        let quoted = to.to_string_lossy().replace('\'', r"'\''");
+        self.tell(&["pipe-pane", "-t", pane, &format!("exec cat >'{quoted}'")]).map(drop)
+    }
+
+    /// Types `text` into the pane as it is: one line by keys, more as one paste. Then Enter.
+    pub fn type_in(&self, pane: &str, text: &str) -> Result<()> {
+        let text = text.trim_end_matches('\n');
+        if text.contains('\n') {
+            let load = ["load-buffer", "-b", "skein", "-"].map(OsStr::new);
+            self.say(&load, Some(text.as_bytes()))?;
+            self.tell(&["paste-buffer", "-p", "-d", "-b", "skein", "-t", pane])?;
+        } else {
+            self.tell(&["send-keys", "-t", pane, "-l", "--", text])?;
+        }
+        self.tell(&["send-keys", "-t", pane, "Enter"]).map(drop)
+    }
+
+    /// The last `lines` lines of the pane and of what scrolled out of it.
+    pub fn screen(&self, pane: &str, lines: u32) -> Result<Vec<u8>> {
+        let text = self.tell(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])?;
+        let text = text.trim_end();
+        let start = text.rfind_iter("\n").nth(lines.saturating_sub(1) as usize).map_or(0, |at| at + 1);
+        Ok([&text[start..], b"\n"].concat())
+    }
+
+    /// Brings the client that we run in to the pane.
+    pub fn switch(&self, pane: &str) -> Result<()> {
+        self.tell(&["switch-client", "-t", pane]).map(drop)
+    }
+
+    /// Closes the pane, and its window with it.
+    pub fn close(&self, pane: &str) -> Result<()> {
+        self.tell(&["kill-pane", "-t", pane]).map(drop)
+    }
+}

@@ -1,0 +1,187 @@
+//! Workers in tmux: a window each in one session of the repository, looked into from outside, ended like any other.
+
+use crate::support::Ran;
+use crate::support::World;
+use crate::support::acts::until;
+use crate::support::ran;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A server of its own below the world, which ends with it.
+struct Place {
+    world: World,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+    }
+}
+
+impl Place {
+    /// Without tmux there is nothing to test, unless it must be there.
+    fn new() -> Option<Place> {
+        let there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
+        if !there {
+            assert!(
+                std::env::var_os("SKEIN_TEST_TMUX").is_none(),
+                "SKEIN_TEST_TMUX is set, and there is no tmux"
+            );
+            return None;
+        }
+        let place = Place { world: World::new() };
+        fs::create_dir(place.sockets()).unwrap();
+        Some(place)
+    }
+
+    fn sockets(&self) -> std::path::PathBuf {
+        self.world.root().join("sockets")
+    }
+
+    fn skein(&self, args: &[&str]) -> Ran {
+        ran(self.world.command(args).env("TMUX_TMPDIR", self.sockets()).output().unwrap())
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.args(args).env("TMUX_TMPDIR", self.sockets()).env_remove("TMUX");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    }
+
+    fn dispatch(&self, name: &str, more: &[&str], task: &str, script: &str) -> Ran {
+        let head = ["dispatch", "--tmux", "--name", name];
+        self.skein(&[head.as_slice(), more, &[task, "--", "sh", "-c", script]].concat())
+    }
+
+    fn log(&self, name: &str) -> String {
+        self.skein(&["show", name, "--log"]).ok().out
+    }
+}
+
+const FREE: &[&str] = &["--wait", "--jail", "none"];
+
+const WORK: &str = "echo new >new.txt && git add new.txt && git commit -qm new";
+
+#[test]
+fn a_worker_in_a_window_works_and_lands() {
+    let Some(place) = Place::new() else { return };
+    for (name, jail) in [("free", "none"), ("shut", "auto")] {
+        let script = format!(
+            "test -t 0 && test -t 1 && echo at a terminal; echo {name} >{name}.txt && git add . && git commit -qm {name}"
+        );
+        // {brief} in the command: nothing is typed.
+        let script = format!("{script} # {{brief}}");
+        let ended = place.dispatch(name, &["--wait", "--jail", jail], "the task", &script).ok();
+        assert!(ended.out.contains(&format!("git skein attach {name}")), "{}", ended.out);
+        assert!(place.log(name).contains("at a terminal"), "{}", place.log(name));
+        let peeked = place.skein(&["peek", name]).ok();
+        assert!(peeked.out.contains("at a terminal"), "{}", peeked.out);
+        place.skein(&["land", name]).ok();
+        assert_eq!(place.world.git(["show", &format!("main:{name}.txt")]), name);
+    }
+    let windows = place.tmux(&["list-windows", "-a", "-F", "#{session_name} #{window_name} #{pane_dead}"]);
+    let session = windows.split(' ').next().unwrap().to_owned();
+    assert!(session.starts_with("skein-"), "{windows}");
+    assert_eq!(
+        windows,
+        format!("{session} status 0\n{session} free 1\n{session} shut 1\n"),
+        "dead panes stay"
+    );
+    place.skein(&["reap", "free", "--yes"]).ok();
+    let windows = place.tmux(&["list-windows", "-a", "-F", "#{window_name}"]);
+    assert_eq!(windows, "status\nshut\n", "with its worker the window goes");
+}
+
+#[test]
+fn codes_of_any_agent_come_through() {
+    let Some(place) = Place::new() else { return };
+    let failed = place.dispatch("seven", FREE, "task", "exit 7 # {brief}").code(1);
+    assert!(failed.out.contains("exit code 7"), "{}", failed.out);
+    let killed = place.dispatch("killed", FREE, "task", "kill -9 $$ # {brief}").code(1);
+    assert!(killed.out.contains("137"), "{}", killed.out);
+    place.skein(&["dispatch", "--tmux", "task", "--", "no-such-agent"]).refused("agent-not-found", 1);
+}
+
+#[test]
+fn a_task_is_typed_in() {
+    let Some(place) = Place::new() else { return };
+    let script = format!("read -r one && echo \"<$one>\" && {WORK}");
+    place.dispatch("one", FREE, "do $HOME; 'this'", &script).ok();
+    assert!(place.log("one").contains("<do $HOME; 'this'>"), "{}", place.log("one"));
+    let script = format!("read -r a && read -r b && echo \"<$a|$b>\" && {WORK}");
+    place.dispatch("two", FREE, "first line\nsecond line", &script).ok();
+    assert!(place.log("two").contains("<first line|second line>"), "{}", place.log("two"));
+}
+
+#[test]
+fn a_worker_in_a_window_is_stopped_and_ends_with_its_supervisor() {
+    let Some(place) = Place::new() else { return };
+    let script =
+        "trap 'echo asked; exit 0' TERM; echo begun; echo w >w.txt; while :; do sleep 0.05; done # {brief}";
+    place.dispatch("w", &["--jail", "none"], "task", script).ok();
+    until("it prints", || place.skein(&["peek", "w"]).out.contains("begun"));
+    let attached = place.skein(&["attach", "w"]).ok();
+    let command = attached.out.trim();
+    assert!(command.starts_with("tmux attach-session -t '=skein-"), "{command}");
+    place.skein(&["stop", "w"]).ok();
+    assert!(place.log("w").contains("asked"), "{}", place.log("w"));
+    assert_eq!(place.world.field("w", "outcome"), "stopped");
+    let snapshot = place.world.field("w", "snapshot");
+    assert_eq!(place.world.git(["show", &format!("{}:w.txt", snapshot.as_str().unwrap())]), "w");
+
+    place.dispatch("orphan", &["--jail", "none"], "task", "echo $$ >pid; exec sleep 600 # {brief}").ok();
+    let worktree = place.world.worktree("orphan");
+    let pid = || fs::read_to_string(worktree.join("pid")).ok().filter(|text| text.ends_with('\n'));
+    until("it runs", || pid().is_some());
+    let supervisor = place.world.path(&format!(".git/skein/run/{}/pid", place.world.ulid("orphan")));
+    let supervisor = fs::read_to_string(supervisor).unwrap();
+    let killed = Command::new("kill").args(["-9", supervisor.trim()]).status().unwrap();
+    assert!(killed.success());
+    let agent = format!("/proc/{}", pid().unwrap().trim());
+    let zombie =
+        || fs::read_to_string(Path::new(&agent).join("stat")).is_ok_and(|stat| stat.contains(") Z "));
+    until("the agent ends with its supervisor", || !Path::new(&agent).exists() || zombie());
+}
+
+#[test]
+fn a_jailed_worker_cannot_speak_to_the_server() {
+    let Some(place) = Place::new() else { return };
+    let sockets = place.sockets();
+    let script = format!(
+        "echo \"sees <$(ls -A {0})>\"; TMUX_TMPDIR={0} tmux new-window 'touch {1}'; echo TMUX=$TMUX. # {{brief}}",
+        sockets.display(),
+        place.world.root().join("escaped").display()
+    );
+    place.dispatch("w", &["--wait", "--jail", "bwrap"], "task", &script);
+    let log = place.log("w");
+    assert!(log.contains("TMUX=.") && log.contains("sees <>"), "{log}");
+    assert!(!place.world.root().join("escaped").exists());
+}
+
+#[test]
+fn windows_that_are_not_there_are_refused() {
+    let Some(place) = Place::new() else { return };
+    place.world.worker("plain", WORK);
+    for verb in ["peek", "attach"] {
+        let said = place.skein(&[verb, "plain"]).refused("no-pane", 1);
+        assert!(said.err.contains("show --log plain"), "{}", said.err);
+    }
+    place.dispatch("w", &["--jail", "none"], "task", "exec sleep 600 # {brief}").ok();
+    until("its window is there", || place.skein(&["peek", "w"]).code == 0);
+    place.tmux(&["kill-server"]);
+    place.skein(&["peek", "w"]).refused("no-pane", 1);
+    place.skein(&["wait", "w"]);
+    assert_ne!(place.world.field("w", "outcome"), "active", "an agent whose server is gone has ended");
+    let mut command = place.world.command(&["dispatch", "--tmux", "task", "--", "sh", "-c", "true"]);
+    let git = place.world.root().join("bin");
+    fs::create_dir_all(&git).unwrap();
+    let real = String::from_utf8(
+        Command::new("sh").args(["-c", "command -v git; command -v sh"]).output().unwrap().stdout,
+    )
+    .unwrap();
+    for path in real.lines().filter(|line| line.starts_with('/')) {
+        std::os::unix::fs::symlink(path, git.join(Path::new(path).file_name().unwrap())).unwrap();
+    }
+    ran(command.env("PATH", &git).output().unwrap()).refused("no-pane", 1);
+}
