@@ -284,7 +284,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
             Explained {
                 token: Token::Quarantined,
-                means: "What a jailed worker committed does not come in: it breaks git's rules for objects, is too much, or is not all there",
+                means: "What a worker committed does not come in: it breaks git's rules for objects, is too much, or is not all there",
                 show: "`git --git-dir=<common>/skein/private/<worker>/worktrees/<name> log HEAD` (in its own jail, if you do not trust it)",
                 next: "Its working tree is in its snapshot, `git skein restore <worker>`; what it committed stays where it is",
             },

@@ -179,7 +179,7 @@ impl Repo {
         }
         let come: Vec<Oid> =
             strays.into_iter().rev().chain([head]).filter(|oid| self.objects.exists(*oid)).collect();
-        come.iter().try_for_each(|oid| self.weigh(*oid, quota))?;
+        self.weigh(&come, base, quota)?;
         let mut at = now;
         for oid in come {
             if at != Some(oid) {
@@ -309,23 +309,30 @@ impl Repo {
         self.git.expect(&in_worktree(admin, &["read-tree", "HEAD"])).map(drop)
     }
 
-    /// Refuses a commit whose tree would not be a sane number of files, however few objects it is made of.
-    fn weigh(&self, commit: Oid, quota: &Quota) -> Result<()> {
-        match self.objects.files_of(self.objects.tree_of(commit)?, quota.depth, quota.files)? {
-            Some(_) => Ok(()),
-            None => {
-                Err(quarantined(&format!("the tree of {commit} has too many files or folders"), Vec::new()))
-            }
+    /// Refuses commits of which a tree would not be a sane number of files, however few objects it is made of. Where
+    /// that of `base` already is none, the person works with such trees.
+    pub fn weigh(&self, commits: &[Oid], base: Oid, quota: &Quota) -> Result<()> {
+        let trees = commits.iter().map(|c| self.objects.tree_of(*c)).collect::<Result<Vec<Oid>>>()?;
+        let beyond = |trees: &[Oid]| self.objects.beyond(trees, quota.depth, quota.files);
+        let Some(found) = beyond(&trees)? else { return Ok(()) };
+        if beyond(&[self.objects.tree_of(base)?])?.is_some() {
+            return Ok(());
         }
+        Err(stays_out(&format!("the tree {found} has too many files or folders"), Vec::new())
+            .show(format!("git ls-tree {found}"))
+            .into())
     }
 }
 
 fn quarantined(what: &str, lines: Vec<String>) -> Failure {
+    stays_out(what, lines).into()
+}
+
+fn stays_out(what: &str, lines: Vec<String>) -> Refusal {
     Refusal::new(Token::Quarantined, format!("what the worker committed does not come in: {what}"))
         .lines(lines)
         .show("git --git-dir=<private>/worktrees/<name> log --stat HEAD")
         .next("its working tree is kept as a snapshot; look at its private store before you trust it")
-        .into()
 }
 
 /// One entry of a list of stores: git splits it at colons unless it is quoted.

@@ -116,12 +116,17 @@ impl Objects {
         Ok(entries.map(|e| bstr::concat([prefix.as_bytes(), e.filename.as_bytes()]).into()).collect())
     }
 
-    /// How many files the tree `root` stands for, counted where they would stand. `None` if they are more than
-    /// `most`, or lie more than `depth` folders deep. Each tree is read once, however often it is named.
-    pub fn files_of(&self, root: Oid, depth: usize, most: u64) -> Result<Option<u64>> {
+    /// The first of the trees `roots` that stands for more files than `most`, counted where they would stand, or
+    /// has some more than `depth` folders deep. Each tree is read once, however often it is named.
+    pub fn beyond(&self, roots: &[Oid], depth: usize, most: u64) -> Result<Option<Oid>> {
         let mut counted = HashMap::new();
-        let found = self.count_files(root, depth, most, &mut counted)?;
-        Ok(found.filter(|files| *files <= most))
+        for root in roots {
+            let files = self.count_files(*root, depth, most, &mut counted)?;
+            if files.is_none_or(|files| files > most) {
+                return Ok(Some(*root));
+            }
+        }
+        Ok(None)
     }
 
     fn count_files(

@@ -117,8 +117,11 @@ impl Registration {
             Registration::Gone(admin) => {
                 // The folder is gone, but where `HEAD` was is still noted.
                 let head = session.repo.head_of(admin)?.filter(|h| session.repo.objects.exists(*h));
-                let known = Worker { head: head.or(worker.head), ..worker.clone() };
-                snapshot::keep(session, id, base, admin, custody::from_refs(session, &known, kept)?)
+                let known = worker.head.unwrap_or(base);
+                let (head, withheld) = snapshot::tip(session, base, head.unwrap_or(known), kept)?;
+                let known = Worker { head: Some(head), ..worker.clone() };
+                let seen = Seen { withheld, ..custody::from_refs(session, &known, kept)? };
+                snapshot::keep(session, id, base, admin, seen)
             }
             _ => custody::from_refs(session, worker, kept),
         }

@@ -14,6 +14,7 @@ use crate::plumbing::Edit;
 use crate::plumbing::Excludes;
 use crate::plumbing::Limits;
 use crate::plumbing::Moved;
+use crate::plumbing::Quota;
 use crate::state::Draft;
 use crate::state::head_ref;
 use crate::state::record_commit;
@@ -74,7 +75,7 @@ pub fn take(
 ) -> Result<Seen> {
     let repo = &session.repo;
     let withheld = jail::take_in(session, id, admin, base)?;
-    let head = repo.head_of(admin)?.unwrap_or(base);
+    let (head, beyond) = tip(session, base, repo.head_of(admin)?.unwrap_or(base), kept)?;
     let captured = capture.tree(repo.objects.tree_of(head)?)?;
     let seen = Seen {
         head,
@@ -87,16 +88,31 @@ pub fn take(
             .collect(),
         ignored: captured.ignored_new.iter().map(|p| p.to_str_lossy().into_owned()).collect(),
         kept,
-        withheld,
+        withheld: withheld.or(beyond),
     };
     keep(session, id, base, admin, seen)
+}
+
+/// The `HEAD` to go by. A few objects can be a tree of more files than anybody can read: where it came by such a
+/// tree, that is where it was before, with the reason.
+pub fn tip(session: &Session<'_>, base: Oid, head: Oid, kept: Kept) -> Result<(Oid, Option<Box<Refusal>>)> {
+    let before = kept.head.unwrap_or(base);
+    if head == before {
+        return Ok((head, None));
+    }
+    let new = session.repo.objects.between(before, head)?;
+    match session.repo.weigh(&new, base, &Quota::default()) {
+        Ok(()) => Ok((head, None)),
+        Err(Failure::Refusal(refusal)) => Ok((before, Some(refusal))),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Keeps what was seen of the worktree that `admin` registers.
 pub fn keep(session: &Session<'_>, id: WorkerId, base: Oid, admin: &Admin, mut seen: Seen) -> Result<Seen> {
     let repo = &session.repo;
     let (head, kept) = (seen.head, seen.kept);
-    let lost = strays(session, id, admin, head, kept)?;
+    let lost = strays(session, id, base, admin, head, kept)?;
     let stale = match kept.wip {
         // A snapshot of the same files on another commit shows them as something else.
         Some(wip) => {
@@ -138,7 +154,14 @@ pub fn kept_now(session: &Session<'_>, id: WorkerId) -> Result<Kept> {
 
 /// Commits that `HEAD` has left behind, or that the worker put into the stash where anybody may take them,
 /// and that no earlier snapshot keeps.
-fn strays(session: &Session<'_>, id: WorkerId, admin: &Admin, head: Oid, kept: Kept) -> Result<Vec<Oid>> {
+fn strays(
+    session: &Session<'_>,
+    id: WorkerId,
+    base: Oid,
+    admin: &Admin,
+    head: Oid,
+    kept: Kept,
+) -> Result<Vec<Oid>> {
     let objects = &session.repo.objects;
     let mut known: HashSet<Oid> = [head].into_iter().chain(kept.head).collect();
     for wip in chain(session, kept.wip)? {
@@ -161,7 +184,9 @@ fn strays(session: &Session<'_>, id: WorkerId, admin: &Admin, head: Oid, kept: K
     // What HEAD still contains is kept by HEAD.
     let mut strays = Vec::new();
     for oid in lost {
-        if !objects.is_ancestor(oid, head)? {
+        if !objects.is_ancestor(oid, head)?
+            && tip(session, base, oid, Kept { head: None, ..kept })?.1.is_none()
+        {
             strays.push(oid);
         }
     }

@@ -14,6 +14,7 @@ use crate::domain::doctor::Lost;
 use crate::domain::doctor::Ours;
 use crate::domain::doctor::Tree;
 use crate::domain::doctor::hooks_inside;
+use crate::plumbing::Quota;
 use crate::plumbing::Worktree;
 use crate::state::HIDE;
 use crate::state::LIST_SHARED;
@@ -236,6 +237,11 @@ fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
     let Ok(Ok(base)) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
         return false;
     };
+    // What cannot be looked at in any time is not on the trunk.
+    let new = session.repo.objects.between(base, tip);
+    if !new.is_ok_and(|new| session.repo.weigh(&new, base, &Quota::default()).is_ok()) {
+        return false;
+    }
     let question = landed::of_commits(session, base, tip, trunk);
     let answer = question.and_then(|question| proof::prove(&session.repo.objects, &question));
     answer.is_ok_and(|a| matches!(a.verdict, Verdict::Landed { .. }))
