@@ -22,6 +22,7 @@ use crate::state::Draft;
 use crate::state::LIST_SHARED;
 use crate::state::View;
 use crate::state::Worker;
+use crate::state::WorkerRecord;
 use crate::state::describe;
 use crate::state::freeze;
 use crate::verbs::custody;
@@ -204,21 +205,29 @@ pub fn raced(handle: &str) -> Failure {
         .into()
 }
 
+/// Refuses to `verb` a worker during whose run files outside its worktree changed.
+pub fn refuse_outside(record: &WorkerRecord, verb: &str) -> Result<()> {
+    if record.outside.is_empty() {
+        return Ok(());
+    }
+    let handle = &record.handle;
+    let says = format!("while {handle} ran, files outside its worktree changed");
+    let next = format!(
+        "look at them; if they are yours, add --any-outcome: git skein {verb} --any-outcome {handle}"
+    );
+    Err(Refusal::new(Token::OutsideChanged, says)
+        .lines(record.outside.iter().cloned())
+        .show("git status && git reflog -3")
+        .next(next)
+        .into())
+}
+
 fn judge(worker: &Worker, take: Take) -> Result<()> {
     use crate::domain::Outcome;
     let record = &worker.record;
     let handle = &record.handle;
-    if !record.outside.is_empty() && !take.any_outcome {
-        return Err(Refusal::new(
-            Token::OutsideChanged,
-            format!("while {handle} ran, files outside its worktree changed"),
-        )
-        .lines(record.outside.iter().cloned())
-        .show("git status && git reflog -3")
-        .next(format!(
-            "look at them; if they are yours, add --any-outcome: git skein land --any-outcome {handle}"
-        ))
-        .into());
+    if !take.any_outcome {
+        refuse_outside(record, "land")?;
     }
     let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);
     let fine = match record.outcome {

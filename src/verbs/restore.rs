@@ -21,6 +21,7 @@ use crate::state::restoring_reason;
 use crate::state::wip_ref;
 use crate::verbs::custody;
 use crate::verbs::dispatch;
+use crate::verbs::freeze;
 use crate::verbs::init;
 use crate::verbs::reclaim;
 use crate::verbs::registration;
@@ -39,6 +40,8 @@ pub struct Request {
     pub to: Option<PathBuf>,
     /// A snapshot of the worker; else its tip with the newest leftovers.
     pub snapshot: Option<String>,
+    /// Whatever changed outside its worktree: a checkout runs what git's configuration names.
+    pub any_outcome: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,6 +74,9 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     let open = view.workers.iter().any(|w| w.id == worker.id);
     if open {
         custody::refuse_running(session, &worker)?;
+    }
+    if !request.any_outcome {
+        freeze::refuse_outside(&worker.record, "restore")?;
     }
     registration::settle(session, &[worker.id])?;
     reclaim::unmake(session, worker.id, &restoring_reason(worker.id))?;

@@ -185,6 +185,9 @@ pub enum Verb {
         /// Exactly as one of its snapshots has it; else at its tip, with the newest leftovers.
         #[arg(long, value_name = "REV")]
         snapshot: Option<String>,
+        /// Even if files outside its worktree changed while it ran: a checkout runs what git's configuration names.
+        #[arg(long)]
+        any_outcome: bool,
     },
     /// Show what was intended, gated and landed, newest first.
     Log {

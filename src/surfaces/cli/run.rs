@@ -215,10 +215,10 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
         }
         Verb::Reap(args) => Ok(Page::reap(&verbs::reap::run(&mut session, &reap(args))?, json)),
-        Verb::Restore { worker, to, snapshot } => {
+        Verb::Restore { worker, to, snapshot, any_outcome } => {
             let (name, snapshot) = (worker.clone(), snapshot.clone());
             let to = to.as_ref().map(|dir| cwd.join(dir));
-            let request = verbs::restore::Request { name, to, snapshot };
+            let request = verbs::restore::Request { name, to, snapshot, any_outcome: *any_outcome };
             Ok(Page::restore(&verbs::restore::run(&mut session, &request)?, json))
         }
         Verb::Fsck { rebuild } => Ok(Page::fsck(&verbs::fsck::run(&mut session, *rebuild)?, json)),
