@@ -164,6 +164,14 @@ impl Objects {
         self.odb.exists(&id(oid))
     }
 
+    /// How many bytes the object has, by its header; `None` if the store lacks it.
+    pub(super) fn bytes_of(&self, oid: Oid) -> Result<Option<u64>> {
+        let header = gix::objs::FindHeader::try_header(&self.odb, &id(oid));
+        Ok(header
+            .map_err(|e| disk::gix(format!("reading the header of {oid}"), e))?
+            .map(|header| header.size))
+    }
+
     /// Whether the object is here, or came when it was asked for.
     pub(super) fn can_have(&self, oid: Oid) -> Result<bool> {
         Ok(self.exists(oid) || self.lack.origin.is_some() && self.try_read(oid)?.is_some())

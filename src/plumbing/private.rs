@@ -284,23 +284,11 @@ impl Repo {
     }
 
     fn refuse_sizes(&self, listed: &[u8], quota: &Quota) -> Result<()> {
-        let mut total = 0u64;
-        for line in listed.lines() {
+        let sizes = listed.lines().map(|line| {
             let (size, oid) = line.split_once_str(" ").unwrap_or((line, b""));
-            let size: u64 = size.to_str().ok().and_then(|s| s.parse().ok()).unwrap_or(u64::MAX);
-            total = total.saturating_add(size);
-            if size > quota.object_bytes {
-                let says = format!("object {} has more than {} bytes", oid.as_bstr(), quota.object_bytes);
-                return Err(quarantined(&says, Vec::new()));
-            }
-        }
-        if total > quota.total_bytes {
-            return Err(quarantined(
-                &format!("{total} bytes are more than {}", quota.total_bytes),
-                Vec::new(),
-            ));
-        }
-        Ok(())
+            (size.to_str().ok().and_then(|s| s.parse().ok()).unwrap_or(u64::MAX), oid.as_bstr().to_string())
+        });
+        within(sizes, quota).map_err(Failure::Refusal)
     }
 
     /// Makes the index of the worktree that of its `HEAD`. Unlike a reset this looks at no file: that could run
@@ -309,9 +297,22 @@ impl Repo {
         self.git.expect(&in_worktree(admin, &["read-tree", "HEAD"])).map(drop)
     }
 
-    /// Refuses commits of which a tree would not be a sane number of files, however few objects it is made of. Where
-    /// that of `base` already is none, the person works with such trees.
-    pub fn weigh(&self, commits: &[Oid], base: Oid, quota: &Quota) -> Result<()> {
+    /// Refuses what `tip` has and `from` has not, if a tree of it would not be a sane number of files, however few
+    /// objects it is made of, or if it is too much to be read.
+    pub fn bound(&self, from: Oid, tip: Oid, base: Oid, quota: &Quota) -> Result<()> {
+        self.weigh(&self.objects.between(from, tip)?, base, quota)?;
+        let mut sizes = Vec::new();
+        for oid in self.objects.brought(from, tip)? {
+            sizes.push((self.objects.bytes_of(oid)?.unwrap_or_default(), oid.to_string()));
+        }
+        let refused =
+            |refusal: Box<Refusal>| (*refusal).show(format!("git log --oneline {tip} ^{from}")).into();
+        within(sizes.into_iter(), quota).map_err(refused)
+    }
+
+    /// Refuses commits of which a tree would not be a sane number of files. Where that of `base` already is none,
+    /// the person works with such trees.
+    fn weigh(&self, commits: &[Oid], base: Oid, quota: &Quota) -> Result<()> {
         let trees = commits.iter().map(|c| self.objects.tree_of(*c)).collect::<Result<Vec<Oid>>>()?;
         let beyond = |trees: &[Oid]| self.objects.beyond(trees, quota.depth, quota.files);
         let Some(found) = beyond(&trees)? else { return Ok(()) };
@@ -322,6 +323,26 @@ impl Repo {
             .show(format!("git ls-tree {found}"))
             .into())
     }
+}
+
+/// Refuses objects of these sizes if one is too large, or all of them are.
+fn within(
+    sizes: impl Iterator<Item = (u64, String)>,
+    quota: &Quota,
+) -> std::result::Result<(), Box<Refusal>> {
+    let mut total = 0u64;
+    for (size, oid) in sizes {
+        total = total.saturating_add(size);
+        if size > quota.object_bytes {
+            let says = format!("object {oid} has more than {} bytes", quota.object_bytes);
+            return Err(Box::new(stays_out(&says, Vec::new())));
+        }
+    }
+    if total > quota.total_bytes {
+        let says = format!("{total} bytes are more than {}", quota.total_bytes);
+        return Err(Box::new(stays_out(&says, Vec::new())));
+    }
+    Ok(())
 }
 
 fn quarantined(what: &str, lines: Vec<String>) -> Failure {

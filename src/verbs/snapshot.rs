@@ -93,15 +93,14 @@ pub fn take(
     keep(session, id, base, admin, seen)
 }
 
-/// The `HEAD` to go by. A few objects can be a tree of more files than anybody can read: where it came by such a
-/// tree, that is where it was before, with the reason.
+/// The `HEAD` to go by. A few objects can be a tree of more files than anybody can read, and a few bytes a file larger
+/// than memory: where it came by such a thing, that is where it was before, with the reason.
 pub fn tip(session: &Session<'_>, base: Oid, head: Oid, kept: Kept) -> Result<(Oid, Option<Box<Refusal>>)> {
     let before = kept.head.unwrap_or(base);
     if head == before {
         return Ok((head, None));
     }
-    let new = session.repo.objects.between(before, head)?;
-    match session.repo.weigh(&new, base, &Quota::default()) {
+    match session.repo.bound(before, head, base, &Quota::default()) {
         Ok(()) => Ok((head, None)),
         Err(Failure::Refusal(refusal)) => Ok((before, Some(refusal))),
         Err(fault) => Err(fault),

@@ -238,8 +238,7 @@ fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
         return false;
     };
     // What cannot be looked at in any time is not on the trunk.
-    let new = session.repo.objects.between(base, tip);
-    if !new.is_ok_and(|new| session.repo.weigh(&new, base, &Quota::default()).is_ok()) {
+    if session.repo.bound(base, tip, base, &Quota::default()).is_err() {
         return false;
     }
     let question = landed::of_commits(session, base, tip, trunk);
