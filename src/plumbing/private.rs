@@ -319,7 +319,7 @@ impl Repo {
         if beyond(&[self.objects.tree_of(base)?])?.is_some() {
             return Ok(());
         }
-        Err(stays_out(&format!("the tree {found} has too many files or folders"), Vec::new())
+        Err(stays_out(&format!("the tree {found} has too many files or folders, or is none"), Vec::new())
             .show(format!("git ls-tree {found}"))
             .into())
     }

@@ -117,7 +117,7 @@ impl Objects {
     }
 
     /// The first of the trees `roots` that stands for more files than `most`, counted where they would stand, or
-    /// has some more than `depth` folders deep. Each tree is read once, however often it is named.
+    /// has some more than `depth` folders deep, or does not parse. Each tree is read once, however often it is named.
     pub fn beyond(&self, roots: &[Oid], depth: usize, most: u64) -> Result<Option<Oid>> {
         let mut counted = HashMap::new();
         for root in roots {
@@ -145,7 +145,8 @@ impl Objects {
         let bytes = self.tree(tree)?;
         let mut files = 0u64;
         for entry in TreeRefIter::from_bytes(&bytes, self.hash) {
-            let entry = entry.map_err(|e| disk::gix(format!("reading tree {tree}"), e))?;
+            // What cannot be read may be anything.
+            let Ok(entry) = entry else { return Ok(None) };
             let below = match mode_of(entry.mode) {
                 Some(_) => Some(1),
                 None => self.count_files(oid_of(entry.oid), depth - 1, most, counted)?,
