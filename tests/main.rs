@@ -21,6 +21,7 @@ mod faults;
 mod fsck;
 mod gates;
 mod golden;
+mod hostile;
 mod identity;
 mod jail;
 mod landed;

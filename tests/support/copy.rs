@@ -27,7 +27,7 @@ impl World {
             extra: self.extra.clone(),
             ticks: AtomicU64::new(self.ticks.load(Ordering::SeqCst)),
             root,
-            nobody: false,
+            nobody: self.nobody,
         };
         let (old, new) = (old.display().to_string(), new.display().to_string());
         relocate(&world.common(), &old, &new, &["gitdir", "spec.json"]);
