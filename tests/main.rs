@@ -27,6 +27,7 @@ mod jail;
 mod landed;
 mod manual;
 mod matrix;
+mod mcp;
 mod porcelain;
 mod protocol;
 mod races;

@@ -16,7 +16,7 @@ const DONE: &str =
 const COMMIT: &str = "echo 1 >n; git add n; git commit -qm 'n is new'";
 
 /// A world for each level that workers can be shut in by here.
-fn levels() -> Vec<(World, &'static str)> {
+pub fn levels() -> Vec<(World, &'static str)> {
     let mut found = vec![(World::new(), "none")];
     if possible() {
         found.push((World::new(), "bwrap"));

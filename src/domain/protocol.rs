@@ -1,12 +1,17 @@
 //! What a worker says to its supervisor: one request for each verb, the answer, and what counts as an answer
 //! worth taking. Both sides, and every surface that speaks for a worker, use these.
 
+mod vague;
+
 use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Map;
+use serde_json::Value;
 
 /// The version that both sides speak.
 pub const SPOKEN: u32 = 1;
@@ -43,7 +48,7 @@ pub enum Call {
     Committed(Committed),
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Todo {
     /// The list starts anew.
@@ -54,13 +59,13 @@ pub struct Todo {
     pub uncheck: Vec<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
     pub question: String,
@@ -72,14 +77,14 @@ pub struct Wait {
 }
 
 /// What a worker says of its own work. It is kept as said, beside what was seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub outcome: Claimed,
     pub summary: String,
     pub evidence: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claimed {
     /// All of the task.
@@ -107,24 +112,26 @@ impl Claimed {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fail {
     pub reason: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Commit {
     pub message: String,
     /// Globs of what to take; all of it if there is none.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Where the caller sees `HEAD`.
-    pub head: crate::domain::Oid,
+    /// Where the caller sees `HEAD`. The tool's own side of the call says it, nobody else.
+    #[schemars(skip)]
+    #[serde(default)]
+    pub head: Option<crate::domain::Oid>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inbox {}
 
@@ -353,6 +360,12 @@ pub fn heard(bytes: &[u8]) -> Result<Call> {
     Ok(request.call)
 }
 
+/// The call of a verb whose arguments are a JSON object, as a tool has them.
+pub fn called(verb: &str, mut arguments: Map<String, Value>) -> Result<Call> {
+    arguments.insert("verb".to_owned(), verb.into());
+    serde_json::from_value(arguments.into()).map_err(|e| bad(format!("{verb} cannot be called so: {e}")))
+}
+
 /// Whether a call says what it must. Texts are not empty and not endless; a claim is more than a word.
 pub fn check(call: &Call) -> Result<()> {
     match call {
@@ -367,12 +380,13 @@ pub fn check(call: &Call) -> Result<()> {
             few("pieces of evidence", &claim.evidence)?;
             short("the summary", &claim.summary)?;
             claim.evidence.iter().try_for_each(|e| short("a piece of evidence", e))?;
-            refuse_vague(claim)
+            vague::refuse(claim)
         }
         Call::Fail(fail) => said("the reason", &fail.reason),
         Call::Commit(commit) => {
             few("paths", &commit.paths)?;
-            said("the message", &commit.message)
+            said("the message", &commit.message)?;
+            commit.head.map(drop).ok_or_else(|| bad("it does not say where HEAD is"))
         }
         Call::Inbox(_) | Call::Read(_) | Call::Committed(_) => Ok(()),
     }
@@ -399,89 +413,6 @@ pub fn bad(says: impl Into<String>) -> crate::domain::Failure {
         .show("git skein worker -h")
         .next("say it again as the help of git skein worker has it")
         .into()
-}
-
-/// Words that say nothing, alone or together.
-const EMPTY_WORDS: &[&str] = &[
-    "a",
-    "all",
-    "an",
-    "and",
-    "as",
-    "asked",
-    "been",
-    "by",
-    "changes",
-    "code",
-    "complete",
-    "completed",
-    "done",
-    "everything",
-    "finished",
-    "fine",
-    "fixed",
-    "good",
-    "has",
-    "i",
-    "implemented",
-    "is",
-    "it",
-    "looks",
-    "made",
-    "my",
-    "na",
-    "no",
-    "none",
-    "now",
-    "ok",
-    "okay",
-    "pass",
-    "passed",
-    "passes",
-    "requested",
-    "success",
-    "successful",
-    "successfully",
-    "task",
-    "tested",
-    "tests",
-    "that",
-    "the",
-    "this",
-    "to",
-    "todo",
-    "was",
-    "well",
-    "work",
-    "worked",
-    "works",
-    "yes",
-];
-
-fn is_vague(text: &str) -> bool {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
-    words.into_iter().all(|word| EMPTY_WORDS.contains(&word.to_lowercase().as_str()))
-}
-
-/// What a claim lacks, named piece by piece, so that it can be made good.
-fn refuse_vague(claim: &Claim) -> Result<()> {
-    let mut lacks = Vec::new();
-    if is_vague(&claim.summary) || claim.summary.split_whitespace().count() < 3 {
-        lacks.push(format!("summary {:?}: say what was changed, and where", claim.summary));
-    }
-    if claim.evidence.is_empty() {
-        lacks.push("evidence: name at least one thing that shows it, as a command and what it said".into());
-    }
-    let vague = claim.evidence.iter().filter(|e| is_vague(e) || e.split_whitespace().count() < 2);
-    lacks.extend(vague.map(|e| format!("evidence {e:?}: name the command or the file, and what it shows")));
-    if lacks.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::new(Token::Vague, "the claim does not say enough to be judged")
-        .lines(lacks)
-        .show("git log --stat")
-        .next("say it again: git skein worker done --outcome complete --summary '…' --evidence '…'")
-        .into())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod cli;
 mod demo;
+mod mcp;
 mod present;
 mod style;
 

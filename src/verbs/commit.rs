@@ -31,7 +31,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// From inside a worker: asks for the commit, and goes there.
-pub fn run(session: &Session<'_>, message: String, paths: Vec<String>, limit: Duration) -> Result<Said> {
+pub fn run(session: &Session<'_>, asked: Commit, limit: Duration) -> Result<Said> {
     let admin = own(session)?;
     if let Some((what, _)) = session.repo.in_progress(&admin)? {
         return Err(Refusal::new(Token::OperationInProgress, format!("a {what} is under way here"))
@@ -40,7 +40,7 @@ pub fn run(session: &Session<'_>, message: String, paths: Vec<String>, limit: Du
             .into());
     }
     let head = session.repo.head_of(&admin)?.unwrap_or(session.repo.objects.null());
-    let said = worker::run(session.env, Call::Commit(Commit { message, paths, head }), limit)?;
+    let said = worker::run(session.env, Call::Commit(Commit { head: Some(head), ..asked }), limit)?;
     let Some(commit) = said.commit else { return Ok(said) };
     if !session.repo.advance(&admin, commit, head)? {
         return Err(moved(session.repo.head_of(&admin)?, head));
@@ -62,8 +62,9 @@ pub fn make(session: &Session<'_>, worker: &Worker, asked: &Commit, seen: &Seen)
     if let Some(refusal) = &seen.withheld {
         return Err(Failure::Refusal(refusal.clone()));
     }
-    if asked.head != seen.head {
-        return Err(moved(Some(seen.head), asked.head));
+    let expected = asked.head.unwrap_or(objects.null());
+    if expected != seen.head {
+        return Err(moved(Some(seen.head), expected));
     }
     refuse_touched(session, worker)?;
     stored::refuse_changed_rules(session, worker, seen.tree)?;

@@ -56,7 +56,7 @@ pub const MARK: &str = "SKEIN_BRIEF";
 pub const OUTBOX: &str = "SKEIN_OUTBOX";
 
 /// What the agent should know of where it is.
-const MANNERS: &str = include_str!("manners.md");
+pub const MANNERS: &str = include_str!("manners.md");
 
 /// The built-in agent.
 const SCRIPTED: &str = include_str!("scripted.sh");

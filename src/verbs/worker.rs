@@ -13,13 +13,45 @@ use crate::domain::protocol::SPOKEN;
 use crate::domain::protocol::Said;
 use crate::host::Clock;
 use crate::host::Env;
+use crate::verbs::commit;
+use crate::verbs::session::Session;
 use crate::verbs::supervise::OUTBOX;
+
+pub use crate::verbs::supervise::MANNERS;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
 /// How often it is looked whether there still is a supervisor.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long an answer is waited for. A snapshot of a large tree comes before it.
+const ANSWER: Duration = Duration::from_secs(120);
+
+/// How long the answer of a person is waited for.
+const STAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a commit may take with the checks of the worker.
+const CHECKS: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Numbers the calls of this process: a reply is for one of them.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// What every surface that speaks for a worker does with a call: says it, and gives the answer. It is waited for as
+/// long as such a call may take, or for `limit`.
+pub fn speak(env: &Env, call: Call, limit: Option<Duration>, tell: &dyn Fn(&str)) -> Result<Said> {
+    match call {
+        Call::Commit(asked) => {
+            Place::find(env)?;
+            let session = Session::open(env, env.cwd(), tell)?;
+            commit::run(&session, asked, limit.unwrap_or(CHECKS))
+        }
+        Call::Wait(ref wait) if wait.stay => run(env, call, limit.unwrap_or(STAY)),
+        call => run(env, call, limit.unwrap_or(ANSWER)),
+    }
+}
 
 /// Says `call` and gives the answer, if it comes within `limit`.
 pub fn run(env: &Env, call: Call, limit: Duration) -> Result<Said> {
@@ -31,11 +63,6 @@ pub fn run(env: &Env, call: Call, limit: Duration) -> Result<Said> {
         let _ = place.say(env, Call::Read(Read { messages }), limit);
     }
     Ok(said)
-}
-
-/// Refuses where no worker runs.
-pub fn refuse_elsewhere(env: &Env) -> Result<()> {
-    Place::find(env).map(drop)
 }
 
 /// Where a worker speaks.
@@ -64,7 +91,8 @@ impl Place {
 
     fn say(&self, env: &Env, call: Call, limit: Duration) -> Result<Said> {
         let clock = Clock::system(env);
-        let name = format!("{:013}-{}-{:020x}", clock.now_millis(), std::process::id(), clock.distinct());
+        let (pid, call_n) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{:013}-{pid}-{call_n}-{:020x}", clock.now_millis(), clock.distinct());
         let request = Request { v: SPOKEN, call };
         let bytes = serde_json::to_vec(&request).map_err(|e| Failure::fault("writing a request", e))?;
         let _waiting = crate::host::post(&self.outbox, &name, &bytes)?;

@@ -118,6 +118,11 @@ pub enum Verb {
     /// Speak as a worker: only from inside one.
     #[command(subcommand)]
     Worker(Worker),
+    /// The same as tools of the Model Context Protocol, on standard input and output.
+    ///
+    /// For an agent that speaks it: enter `git skein mcp` as a server in its settings. It is started by the agent,
+    /// inside a worker; elsewhere each tool refuses.
+    Mcp,
     /// Freeze a worker's work as a delta, and with --into bring it onto a branch.
     Import {
         /// A worker, by handle or id.

@@ -46,7 +46,7 @@ fn ended(exit: Exit) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// The declarations of the command line, for man pages and help.
+/// The declarations of the command line, for man pages, help and whoever describes the same verbs.
 pub fn command() -> clap::Command {
     Cli::command()
 }

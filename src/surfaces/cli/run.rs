@@ -134,6 +134,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Peek { .. } => "peek",
         Verb::Tell { .. } => "tell",
         Verb::Worker(_) => "worker",
+        Verb::Mcp => "mcp",
         Verb::Import { .. } => "import",
         Verb::Candidate(_) => "candidate",
         Verb::Land { .. } => "land",
@@ -158,6 +159,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Completions { shell } => return Ok(Page::completions(*shell, cli.json)),
         Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
         Verb::Worker(said) => return crate::surfaces::cli::worker::run(env, said, cli.json, tell),
+        Verb::Mcp => return crate::surfaces::mcp::run(env).map(|()| Page::nothing()),
         _ => {}
     }
     let lines = lines(&cli.verb);
@@ -230,6 +232,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         | Verb::Man { .. }
         | Verb::Completions { .. }
         | Verb::Help { .. }
+        | Verb::Mcp
         | Verb::Worker(_) => Ok(Page::help(&[], json)),
     }
 }

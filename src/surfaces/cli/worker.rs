@@ -4,6 +4,7 @@ use crate::domain::Result;
 use crate::domain::protocol::Call;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Claimed;
+use crate::domain::protocol::Commit;
 use crate::domain::protocol::Fail;
 use crate::domain::protocol::Inbox;
 use crate::domain::protocol::Text;
@@ -13,18 +14,8 @@ use crate::domain::span;
 use crate::host::Env;
 use crate::surfaces::present::Page;
 use crate::verbs;
-use crate::verbs::session::Session;
 use clap::Subcommand;
 use std::time::Duration;
-
-/// How long an answer is waited for. A snapshot of a large tree comes before it.
-const ANSWER: Duration = Duration::from_secs(120);
-
-/// How long the answer of a person is waited for, if nothing else is said.
-const STAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How long a commit may take with the checks of the worker.
-const CHECKS: Duration = Duration::from_secs(2 * 60 * 60);
 
 #[derive(Debug, Clone, Subcommand)]
 pub enum Worker {
@@ -101,30 +92,24 @@ pub enum Worker {
 
 /// Says it, and shows the answer.
 pub fn run(env: &Env, said: &Worker, json: bool, tell: &dyn Fn(&str)) -> Result<Page> {
-    if let Worker::Commit { message, paths } = said {
-        verbs::worker::refuse_elsewhere(env)?;
-        let session = Session::open(env, env.cwd(), tell)?;
-        let said = verbs::commit::run(&session, message.clone(), paths.clone(), CHECKS)?;
-        return Ok(Page::said(&said, json));
-    }
-    let (call, limit) = call(said)?;
-    Ok(Page::said(&verbs::worker::run(env, call, limit)?, json))
+    let limit = match said {
+        Worker::Wait { timeout, .. } => *timeout,
+        _ => None,
+    };
+    Ok(Page::said(&verbs::worker::speak(env, call(said)?, limit, tell)?, json))
 }
 
-fn call(said: &Worker) -> Result<(Call, Duration)> {
-    let call = match said.clone() {
+fn call(said: &Worker) -> Result<Call> {
+    Ok(match said.clone() {
         Worker::Todo { add, set, check, uncheck } => Call::Todo(Todo { set, add, check, uncheck }),
         Worker::Progress { text } => Call::Progress(Text { text }),
         Worker::Note { text } => Call::Note(Text { text }),
-        Worker::Wait { question, options, stay, timeout } => {
-            let limit = if stay { timeout.unwrap_or(STAY) } else { ANSWER };
-            return Ok((Call::Wait(Wait { question, options, stay }), limit));
-        }
+        Worker::Wait { question, options, stay, .. } => Call::Wait(Wait { question, options, stay }),
         Worker::Done { outcome, summary, evidence } => {
             Call::Done(Claim { outcome: Claimed::parse(&outcome)?, summary, evidence })
         }
         Worker::Fail { reason } => Call::Fail(Fail { reason }),
-        Worker::Inbox | Worker::Commit { .. } => Call::Inbox(Inbox {}),
-    };
-    Ok((call, ANSWER))
+        Worker::Commit { message, paths } => Call::Commit(Commit { message, paths, head: None }),
+        Worker::Inbox => Call::Inbox(Inbox {}),
+    })
 }

@@ -63,6 +63,11 @@ impl Page {
         Page { out: out + "\n", ..self }
     }
 
+    /// There is nothing more to print.
+    pub fn nothing() -> Page {
+        Page::text(String::new())
+    }
+
     fn ending(self, exit: Exit) -> Page {
         Page { exit, ..self }
     }
