@@ -36,6 +36,7 @@ mod reap;
 mod refusals;
 mod saying;
 mod shapes;
+mod spawn;
 mod support;
 mod tmux;
 mod trunk;

@@ -93,7 +93,7 @@ fn a_worker_that_speaks_by_tools_alone_lands() {
         let tools = answer(&said, "list")["result"]["tools"].clone();
         let names: Vec<&str> =
             tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["todo", "progress", "note", "inbox", "commit", "wait", "done", "fail"]);
+        assert_eq!(names, ["todo", "progress", "note", "inbox", "commit", "spawn", "wait", "done", "fail"]);
         let commit = &tools[4]["inputSchema"];
         assert_eq!(commit["required"], json!(["message"]), "{commit}");
         assert_eq!(commit["additionalProperties"], false, "it takes no id of a worker, and no commit");
@@ -133,6 +133,21 @@ fn a_question_by_tool_is_answered_or_ends_the_turn() {
         let said = world.talks(level, "x", r#"tool wait1 '{"question":"Which?"}'"#);
         assert_eq!(fine(&said, "wait1")["question"], 1);
         assert_eq!(world.field("x", "outcome"), "needs-input");
+    }
+}
+
+#[test]
+fn a_worker_is_started_by_a_tool_where_that_is_allowed() {
+    for (world, level) in levels() {
+        let script = r#"tool spawn1 '{"task":"x","name":"c","argv":["true"]}'; tool wait1 '{"stay":true}'"#;
+        refused(&world.talks(level, "w", script), "spawn1", "spawn-refused");
+        world.git(["config", "skein.spawn", "1"]);
+        let said = world.talks(level, "x", script);
+        let started = fine(&said, "spawn1")["spawned"].clone();
+        assert_eq!((&started["handle"], &started["base"]), (&json!("c"), &json!(world.rev("main"))));
+        let told = fine(&said, "wait1")["messages"][0].clone();
+        assert_eq!(told["from"], started["worker"]);
+        assert!(told["text"].as_str().unwrap().starts_with("c ("), "{told}");
     }
 }
 

@@ -26,12 +26,12 @@ pub fn levels() -> Vec<(World, &'static str)> {
 
 /// How often a refusal was printed.
 #[track_caller]
-fn refusals(said: &str, token: &str, times: usize) {
+pub fn refusals(said: &str, token: &str, times: usize) {
     assert_eq!(said.matches(&format!("refused: {token}:")).count(), times, "{said}");
 }
 
 /// With one stream for all that is said: two of them meet in the log in any order.
-fn in_order(script: &str) -> String {
+pub fn in_order(script: &str) -> String {
     format!("exec 2>&1\n{script}")
 }
 

@@ -187,6 +187,7 @@ tokens! {
     NotTheWorker "not-the-worker" No;
     BadCall "bad-call" No;
     Vague "vague" No;
+    SpawnRefused "spawn-refused" No;
     TurnEnded "turn-ended" No;
     HeadMoved "head-moved" Raced;
     NoSuchQuestion "no-such-question" No;

@@ -7,6 +7,7 @@ use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::WorkerId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -41,6 +42,7 @@ pub enum Call {
     Done(Claim),
     Fail(Fail),
     Commit(Commit),
+    Spawn(Spawn),
     Inbox(Inbox),
     /// The tool's own: the worker has these messages in hand.
     Read(Read),
@@ -68,6 +70,8 @@ pub struct Text {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
+    /// Empty with `stay`: whatever it is told next is what it waits for.
+    #[serde(default)]
     pub question: String,
     #[serde(default)]
     pub options: Vec<String>,
@@ -131,6 +135,24 @@ pub struct Commit {
     pub head: Option<crate::domain::Oid>,
 }
 
+/// Another worker that is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    pub task: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    #[serde(default)]
+    pub agent: Option<String>,
+    #[serde(default)]
+    pub argv: Vec<String>,
+    /// Said again with the same name, it is the same request.
+    #[serde(default)]
+    pub request: Option<String>,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inbox {}
@@ -176,9 +198,19 @@ pub struct Said {
     pub question: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<crate::domain::Oid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawned: Option<Spawned>,
     /// Paths of the commit that the task did not name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undeclared: Vec<String>,
+}
+
+/// A worker that was started for another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spawned {
+    pub worker: WorkerId,
+    pub handle: String,
+    pub base: crate::domain::Oid,
 }
 
 impl Said {
@@ -254,6 +286,9 @@ pub struct Letter {
     /// The question that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
+    /// The worker that it started, if this is how that ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<WorkerId>,
 }
 
 /// What a worker has said of itself so far. Local and disposable.
@@ -308,6 +343,9 @@ pub struct Message {
     pub text: String,
     /// The question that it answers.
     pub to: Option<u32>,
+    /// The worker whose end it tells, if that was started by this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<WorkerId>,
     pub at: i64,
     /// When it was handed out.
     pub delivered: Option<i64>,
@@ -372,7 +410,10 @@ pub fn check(call: &Call) -> Result<()> {
         Call::Todo(todo) => todo.add.iter().try_for_each(|t| said("an item", t)),
         Call::Progress(text) | Call::Note(text) => said("the text", &text.text),
         Call::Wait(wait) => {
-            said("the question", &wait.question)?;
+            if !wait.stay || !wait.options.is_empty() {
+                said("the question", &wait.question)?;
+            }
+            short("the question", &wait.question)?;
             few("options", &wait.options)?;
             wait.options.iter().try_for_each(|o| said("an option", o))
         }
@@ -387,6 +428,13 @@ pub fn check(call: &Call) -> Result<()> {
             few("paths", &commit.paths)?;
             said("the message", &commit.message)?;
             commit.head.map(drop).ok_or_else(|| bad("it does not say where HEAD is"))
+        }
+        Call::Spawn(spawn) => {
+            few("paths", &spawn.paths)?;
+            few("words of a command", &spawn.argv)?;
+            let words = spawn.paths.iter().chain(&spawn.argv).chain(&spawn.name).chain(&spawn.agent);
+            words.chain(&spawn.request).try_for_each(|word| short("a word", word))?;
+            said("the task", &spawn.task)
         }
         Call::Inbox(_) | Call::Read(_) | Call::Committed(_) => Ok(()),
     }

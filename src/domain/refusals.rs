@@ -1,6 +1,7 @@
 //! What every refusal means. `help refusals` and docs/refusals.md are made from this table.
 
 mod dispatch;
+mod undo;
 
 use crate::domain::Token;
 use dispatch::DISPATCH;
@@ -192,6 +193,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 means: "`worker done` does not say what was changed or what shows it; what is missing is named",
                 show: "`git log --stat`",
                 next: "Say it again with a summary and evidence that can be looked at",
+            },
+            Explained {
+                token: Token::SpawnRefused,
+                means: "This worker may not start others, or no more of them, or none as deep as that",
+                show: "`git config --get skein.spawn`",
+                next: "Let the worker do it itself, or allow it: `git skein dispatch --spawn 1 …`",
             },
             Explained {
                 token: Token::TurnEnded,
@@ -397,41 +404,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
         ],
     ),
-    (
-        "Undo",
-        &[
-            Explained {
-                token: Token::NoSuchOperation,
-                means: "No operation on any lane has this id or prefix",
-                show: "`git log refs/skein/lane/<clone>`",
-                next: "List them with `git skein log`",
-            },
-            Explained {
-                token: Token::AmbiguousOperation,
-                means: "More than one operation has this prefix",
-                show: "`git log refs/skein/lane/<clone>`",
-                next: "Give more letters, or the whole id",
-            },
-            Explained {
-                token: Token::NothingToUndo,
-                means: "No landing stands, the operation moved no branch, or the branch does not hold it any more",
-                show: "`git log <onto>..<new>`",
-                next: "Nothing to do; name another operation if you meant one",
-            },
-            Explained {
-                token: Token::BuiltUpon,
-                means: "The branch has gone on from where the operation left it",
-                show: "`git log <old>..<onto>`",
-                next: "Land a revert: the message has the command, a worker that runs `git revert`",
-            },
-            Explained {
-                token: Token::Pushed,
-                means: "A remote-tracking branch holds what the operation brought: others may have it",
-                show: "`git branch --remotes --contains <new>`",
-                next: "Land a revert: the message has the command",
-            },
-        ],
-    ),
+    ("Undo", undo::UNDO),
 ];
 
 pub fn explained(token: Token) -> Option<&'static Explained> {

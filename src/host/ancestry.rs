@@ -21,10 +21,11 @@ pub fn below_process_with(arg: &str) -> bool {
     false
 }
 
-/// Whether process `pid` was started by `ancestor`, or by one that was. False where the system does not tell.
-pub fn is_below(pid: u32, ancestor: u32) -> bool {
+/// Whether process `pid` was started by `ancestor`, or by one that was, and none of `others` comes between. False
+/// where the system does not tell.
+pub fn is_below(pid: u32, ancestor: u32, others: &[u32]) -> bool {
     let above = std::iter::successors(parent(pid), |pid| parent(*pid).filter(|pid| *pid > 1));
-    above.take(MOST).any(|pid| pid == ancestor)
+    above.take(MOST).take_while(|pid| !others.contains(pid)).any(|pid| pid == ancestor)
 }
 
 fn parent(pid: u32) -> Option<u32> {
@@ -46,6 +47,7 @@ mod tests {
     fn a_child_is_below_and_nobody_is_below_themselves() {
         let own = std::process::id();
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get().unsigned_abs();
-        assert!(is_below(own, parent) && !is_below(own, own) && !is_below(parent, own));
+        assert!(is_below(own, parent, &[]) && !is_below(own, own, &[]) && !is_below(parent, own, &[]));
+        assert!(!is_below(own, parent, &[parent]));
     }
 }

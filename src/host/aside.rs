@@ -34,6 +34,11 @@ impl Aside {
         }
     }
 
+    /// Whether it has ended, so that [`Aside::ended`] does not wait.
+    pub fn is_over(&self) -> bool {
+        self.output.is_some() || self.run.is_finished()
+    }
+
     /// What it said, once it has ended.
     pub fn output(&self) -> Option<&[u8]> {
         self.output.as_deref()

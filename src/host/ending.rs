@@ -1,6 +1,7 @@
 //! How a run is brought to its end: ask everything that came from the agent to stop, wait, kill what is
 //! left, and tell who had to be told. Nothing is over until all are gone or were killed.
 
+use crate::host::spec::Spared;
 use crate::host::survivors::Left;
 use crate::host::survivors::Signal;
 use crate::host::survivors::adopted_zombies;
@@ -35,7 +36,13 @@ pub struct Ending {
 }
 
 /// Ends the agent `root`, whose status is given if it has exited by itself, and everything below it.
-pub async fn end(child: &mut Child, root: u32, exited: Option<ExitStatus>, grace: Duration) -> Ending {
+pub async fn end(
+    child: &mut Child,
+    root: u32,
+    exited: Option<ExitStatus>,
+    grace: Duration,
+    spared: &Spared,
+) -> Ending {
     let by_itself = exited.is_some();
     let mut ending = Ending { status: exited, ..Ending::default() };
     let mut asked_group = false;
@@ -46,7 +53,7 @@ pub async fn end(child: &mut Child, root: u32, exited: Option<ExitStatus>, grace
             ending.status = child.try_wait().ok().flatten();
         }
         reap_adopted(root);
-        let left = left_by(root);
+        let left = left_by(root, || spared.now());
         if left.is_empty() || asked.elapsed() >= grace + AFTER_KILL {
             break;
         }

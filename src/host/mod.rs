@@ -83,6 +83,7 @@ pub use space::is_foreign;
 pub use spec::Cause;
 pub use spec::Control;
 pub use spec::End;
+pub use spec::Spared;
 pub use spec::Spec;
 pub use supervised::Supervised;
 pub use survivors::Signal;

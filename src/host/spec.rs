@@ -32,6 +32,8 @@ pub struct Spec {
     /// How long a process that was asked to stop may take.
     pub grace: Duration,
     pub control: Control,
+    /// What is not the agent's, though it was started below us.
+    pub spared: Spared,
 }
 
 impl Spec {
@@ -48,7 +50,33 @@ impl Spec {
             done: None,
             grace: GRACE,
             control: Control::new(),
+            spared: Spared::default(),
         }
+    }
+}
+
+/// Tells which processes, and all below them, are left alone when a run ends.
+pub struct Spared(Box<dyn Fn() -> Vec<u32>>);
+
+impl Spared {
+    pub fn new(pids: impl Fn() -> Vec<u32> + 'static) -> Spared {
+        Spared(Box::new(pids))
+    }
+
+    pub(super) fn now(&self) -> Vec<u32> {
+        (self.0)()
+    }
+}
+
+impl Default for Spared {
+    fn default() -> Spared {
+        Spared::new(Vec::new)
+    }
+}
+
+impl std::fmt::Debug for Spared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Spared")
     }
 }
 

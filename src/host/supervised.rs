@@ -189,7 +189,7 @@ impl Supervised<'_> {
                 () = sleep(REAP) => reap_adopted(self.pid),
             }
         };
-        Ok((cause, end(child, self.pid, exited, spec.grace).await))
+        Ok((cause, end(child, self.pid, exited, spec.grace, &spec.spared).await))
     }
 
     async fn out_of_time(&self) {

@@ -195,10 +195,16 @@ mod proc {
 
     /// The living processes that came from the agent `root`: its group, and everything below it. A
     /// subreaper inherits its agent's orphans, so there a child outside our own group is one of them too.
-    pub fn left_by(root: u32) -> Vec<Left> {
-        let all: Vec<Process> = pids().filter_map(process).collect();
+    ///
+    /// What `spared` tells is not of the agent, nor what is below that.
+    pub fn left_by(root: u32, spared: impl Fn() -> Vec<u32>) -> Vec<Left> {
         let (me, our_group, adopts) = ourselves();
+        let mut all: Vec<Process> = pids().filter_map(process).collect();
         let is_root = |p: &Process| p.group == root || (adopts && p.parent == me && p.group != our_group);
+        if all.iter().any(|p| is_root(p) && p.group != root) {
+            let spared = spared();
+            all.retain(|p| !spared.contains(&p.pid));
+        }
         let mut theirs: BTreeSet<u32> = all.iter().filter(|p| is_root(p)).map(|p| p.pid).collect();
         loop {
             let known = theirs.len();
@@ -270,7 +276,7 @@ mod elsewhere {
     }
 
     /// Only whether the group is still there is known here.
-    pub fn left_by(root: u32) -> Vec<Left> {
+    pub fn left_by(root: u32, _spared: impl Fn() -> Vec<u32>) -> Vec<Left> {
         let there =
             super::target(root).is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok());
         there.then(|| Left { pid: root, name: String::new(), in_group: true }).into_iter().collect()
@@ -323,11 +329,11 @@ mod tests {
         let mut child = sleeper(Path::new("/"));
         let start = start_time(child.id()).unwrap();
         assert!(alive(child.id(), start));
-        assert_eq!(left_by(child.id()).len(), 1);
+        assert_eq!(left_by(child.id(), Vec::new).len(), 1);
         assert!(signal(child.id(), Signal::Term));
         soon(|| !alive(child.id(), start));
         assert_eq!(start_time(child.id()), Some(start), "the zombie is still there");
-        assert_eq!(left_by(child.id()), []);
+        assert_eq!(left_by(child.id(), Vec::new), []);
         assert!(!signal(child.id(), Signal::Term), "nobody gets it");
         child.wait().unwrap();
         assert!(!signal(child.id(), Signal::Kill));

@@ -8,6 +8,7 @@ use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::Outcome;
+use crate::domain::Parent;
 use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
@@ -59,6 +60,12 @@ pub struct WorkerRecord {
     /// What the newest of them is: whoever lists many workers does not read them all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenWork>,
+    /// Who started it, if another worker did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+    /// How deep workers may start others, counted from one that a person started; absent where none may.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spawn: u32,
     /// What it said of its work when it said that it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
@@ -83,6 +90,10 @@ pub struct FrozenWork {
     pub tip: Oid,
     pub commits: u64,
     pub paths: u64,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// What ends a run, in seconds; none is no limit.

@@ -21,9 +21,11 @@ use crate::domain::protocol::Message;
 use crate::domain::protocol::Question;
 use crate::domain::protocol::Reply;
 use crate::domain::protocol::Said;
+use crate::domain::protocol::Spawn;
 use crate::domain::protocol::Talk;
 use crate::domain::protocol::Todo;
 use crate::domain::protocol::Wait;
+use crate::domain::spawning;
 use crate::host::Aside;
 use crate::host::Found;
 use crate::host::Watch;
@@ -33,6 +35,7 @@ use crate::verbs::finish;
 use crate::verbs::freeze;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::spawn;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -65,20 +68,23 @@ pub struct Desk<'s, 'e> {
     outbox: Watch,
     /// What came before the watch began was not seen by it.
     begun: bool,
-    checking: Option<Checking>,
+    beside: Vec<Beside>,
 }
 
-/// A commit whose checks run.
-struct Checking {
+/// A call that a process of ours carries out while others are heard.
+struct Beside {
     name: String,
-    said: Said,
+    /// A commit whose checks run; else a worker that is started.
+    made: Option<Said>,
+    /// The name of the request for a worker.
+    request: Option<String>,
     run: Aside,
 }
 
-/// A caller that waits for the answer to a question.
+/// A caller that waits for the answer to a question, or for whatever it is told.
 struct Staying {
     name: String,
-    question: u32,
+    question: Option<u32>,
     caller: (u32, u64),
 }
 
@@ -102,7 +108,7 @@ impl<'s, 'e> Desk<'s, 'e> {
             replied: VecDeque::new(),
             outbox,
             begun: false,
-            checking: None,
+            beside: Vec::new(),
         })
     }
 
@@ -116,17 +122,20 @@ impl<'s, 'e> Desk<'s, 'e> {
         if !std::mem::replace(&mut self.begun, true) {
             return;
         }
-        let waiting = !self.staying.is_empty() || self.checking.is_some();
-        let checked = async {
-            match &mut self.checking {
-                Some(checking) => checking.run.ended().await,
+        let waiting = !self.staying.is_empty() || !self.beside.is_empty();
+        let ended = async {
+            match self.beside.first_mut() {
+                Some(first) => first.run.ended().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             () = self.outbox.settled(Duration::ZERO, Duration::ZERO) => {}
-            () = checked => {}
+            () = ended => {}
             () = tokio::time::sleep(BELL), if waiting => {}
+        }
+        for over in self.beside.iter_mut().filter(|b| b.run.is_over()) {
+            over.run.ended().await;
         }
     }
 
@@ -165,7 +174,7 @@ impl<'s, 'e> Desk<'s, 'e> {
         if any {
             self.save();
         }
-        self.checked();
+        self.answer_beside();
         self.hand_on();
     }
 
@@ -197,6 +206,7 @@ impl<'s, 'e> Desk<'s, 'e> {
                 self.messages(|m| read.messages.contains(&m.n), |m| _ = m.read.get_or_insert(at))?;
                 Ok(Some(Said::default()))
             }
+            Call::Spawn(spawn) => self.spawn(&found.name, spawn, seen),
             Call::Commit(commit) => self.commit(&found.name, &commit, seen),
             Call::Committed(made) => {
                 if seen.is_some_and(|seen| seen.head == made.commit) {
@@ -209,7 +219,8 @@ impl<'s, 'e> Desk<'s, 'e> {
 
     /// Who called, if it is below us: our agent is, and whatever it started, and nobody else.
     fn refuse_stranger(&self, caller: Option<u32>) -> Result<(u32, u64)> {
-        let known = caller.filter(|pid| crate::host::is_below(*pid, std::process::id()));
+        let others = spawn::other_supervisors(&self.session.local);
+        let known = caller.filter(|pid| crate::host::is_below(*pid, std::process::id(), &others));
         known.and_then(|pid| Some((pid, crate::host::start_time(pid)?))).ok_or_else(|| {
             let who = caller.map_or("nobody who still waits".to_owned(), |pid| format!("process {pid}"));
             Refusal::new(
@@ -238,6 +249,14 @@ impl<'s, 'e> Desk<'s, 'e> {
 
     fn wait(&mut self, name: &str, wait: &Wait, caller: (u32, u64)) -> Result<Option<Said>> {
         let at = self.session.clock.now_secs();
+        if wait.question.is_empty() {
+            let letters = self.unread()?;
+            if letters.is_empty() {
+                self.staying.push(Staying { name: name.to_owned(), question: None, caller });
+                return Ok(None);
+            }
+            return Ok(Some(Said { messages: Some(letters), ..Said::default() }));
+        }
         let n = self.amend(|record| {
             let n = record.questions.len() as u32 + 1;
             let options = wait.options.iter().map(|o| mask(o)).collect();
@@ -247,7 +266,7 @@ impl<'s, 'e> Desk<'s, 'e> {
         crate::fault::point("desk: question recorded");
         self.note("asked", &wait.question);
         if wait.stay {
-            self.staying.push(Staying { name: name.to_owned(), question: n, caller });
+            self.staying.push(Staying { name: name.to_owned(), question: Some(n), caller });
             return Ok(None);
         }
         self.ends(End::Asked(mask(&wait.question)));
@@ -256,7 +275,7 @@ impl<'s, 'e> Desk<'s, 'e> {
 
     /// A claim is looked at while its worker can still make it good.
     fn done(&mut self, claim: Claim, seen: Option<&Seen>) -> Result<Option<Said>> {
-        let seen = seen.ok_or_else(|| Failure::fault("looking at the worktree", "it keeps changing"))?;
+        let seen = seen.ok_or_else(changing)?;
         if let Some(refusal) = &seen.withheld {
             return Err(Failure::Refusal(refusal.clone()));
         }
@@ -290,10 +309,10 @@ impl<'s, 'e> Desk<'s, 'e> {
     }
 
     fn commit(&mut self, name: &str, asked: &Commit, seen: Option<&Seen>) -> Result<Option<Said>> {
-        if self.checking.is_some() {
+        if self.beside.iter().any(|b| b.made.is_some()) {
             return Err(busy());
         }
-        let seen = seen.ok_or_else(|| Failure::fault("looking at the worktree", "it keeps changing"))?;
+        let seen = seen.ok_or_else(changing)?;
         let view = self.session.view()?;
         let worker = view.worker(&self.id.to_string())?;
         let said = commit::make(self.session, worker, asked, seen)?;
@@ -301,27 +320,50 @@ impl<'s, 'e> Desk<'s, 'e> {
             return Ok(Some(said));
         };
         let run = commit::begin_checks(self.session, self.id, oid)?;
-        self.checking = Some(Checking { name: name.to_owned(), said, run });
+        self.beside.push(Beside { name: name.to_owned(), made: Some(said), request: None, run });
         Ok(None)
     }
 
-    /// Answers when the checks of a commit have ended.
-    fn checked(&mut self) {
-        let Some(done) = self.checking.take_if(|c| c.run.output().is_some()) else { return };
-        let answer = serde_json::from_slice::<Answer>(done.run.output().unwrap_or_default());
-        let answer = answer.map_err(|e| Failure::fault("running the checks", e));
-        let answer = answer.and_then(Answer::into_result).map(|_| done.said);
-        if let Err(failure) = &answer {
-            self.note("refused", &failure.to_string());
+    fn spawn(&mut self, name: &str, asked: Spawn, seen: Option<&Seen>) -> Result<Option<Said>> {
+        if let Some(request) = &asked.request
+            && self.beside.iter().any(|b| b.request.as_ref() == Some(request))
+        {
+            return Err(spawning(request));
         }
-        self.reply(&done.name, answer);
+        let seen = seen.ok_or_else(changing)?;
+        let view = self.session.view()?;
+        let request = asked.request.clone();
+        let run = spawn::begin(self.session, view.worker(&self.id.to_string())?, asked, seen, name)?;
+        self.beside.push(Beside { name: name.to_owned(), made: None, request, run });
+        Ok(None)
+    }
+
+    /// Answers what was carried out beside.
+    fn answer_beside(&mut self) {
+        let (over, runs) =
+            std::mem::take(&mut self.beside).into_iter().partition(|b| b.run.output().is_some());
+        self.beside = runs;
+        for done in over {
+            let answer = serde_json::from_slice::<Answer>(done.run.output().unwrap_or_default());
+            let answer = answer.map_err(|e| Failure::fault("carrying it out", e));
+            let answer = answer.and_then(Answer::into_result).map(|said| done.made.unwrap_or(said));
+            match &answer {
+                Ok(Said { spawned: Some(child), .. }) => self.note("spawned", &child.handle),
+                Ok(_) => {}
+                Err(failure) => self.note("refused", &failure.to_string()),
+            }
+            self.reply(&done.name, answer);
+        }
+    }
+
+    fn inbox(&mut self) -> Result<Option<Said>> {
+        Ok(Some(Said { messages: Some(self.unread()?), ..Said::default() }))
     }
 
     /// All that it has not yet said it has read.
-    fn inbox(&mut self) -> Result<Option<Said>> {
+    fn unread(&self) -> Result<Vec<Letter>> {
         let at = self.session.clock.now_secs();
-        let letters = self.messages(|m| m.read.is_none(), |m| _ = m.delivered.get_or_insert(at))?;
-        Ok(Some(Said { messages: Some(letters), ..Said::default() }))
+        self.messages(|m| m.read.is_none(), |m| _ = m.delivered.get_or_insert(at))
     }
 
     /// Changes the messages that `are` meant, and gives them.
@@ -330,7 +372,7 @@ impl<'s, 'e> Desk<'s, 'e> {
             let meant = record.messages.iter_mut().filter(|m| are(m));
             let each = meant.map(|m| {
                 change(m);
-                Letter { n: m.n, text: m.text.clone(), to: m.to }
+                Letter { n: m.n, text: m.text.clone(), to: m.to, from: m.from }
             });
             Ok(each.collect())
         })
@@ -345,8 +387,13 @@ impl<'s, 'e> Desk<'s, 'e> {
         }
         let at = self.session.clock.now_secs();
         for staying in std::mem::take(&mut self.staying) {
-            let to = Some(staying.question);
-            match self.messages(|m| m.to == to, |m| _ = m.delivered.get_or_insert(at)) {
+            let to = staying.question;
+            let answers = |m: &Message| m.to == to;
+            let letters = match to {
+                Some(_) => self.messages(answers, |m| _ = m.delivered.get_or_insert(at)),
+                None => self.unread(),
+            };
+            match letters {
                 Ok(letters) if !letters.is_empty() => {
                     self.note("answered", &letters[0].text);
                     let said = Said { messages: Some(letters), question: to, ..Said::default() };
@@ -421,6 +468,10 @@ fn turn_ended() -> Failure {
         .show("git log -1")
         .next("end your turn; what comes after it is not heard")
         .into()
+}
+
+fn changing() -> Failure {
+    Failure::fault("looking at the worktree", "it keeps changing")
 }
 
 fn busy() -> Failure {

@@ -8,11 +8,13 @@ use crate::domain::Handle;
 use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::Outcome;
+use crate::domain::Parent;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::deepest;
 use crate::domain::doctor::hooks_inside;
 use crate::domain::mask;
 use crate::host::Lock;
@@ -60,6 +62,10 @@ pub struct Request {
     pub jail: Option<String>,
     /// Nothing starts that cannot be shut in.
     pub require_jail: bool,
+    /// How deep workers may start others; else as `skein.spawn` says.
+    pub spawn: Option<u32>,
+    /// The worker that asks for it.
+    pub parent: Option<Parent>,
     /// The name of a known agent, if `argv` is empty; else as `skein.agent` says.
     pub agent: Option<String>,
     /// Empty: the agent, else the built-in scripted one.
@@ -104,6 +110,11 @@ pub struct Dispatched {
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     session.refuse_in_worker("dispatch")?;
+    begin(session, request)
+}
+
+/// The same for who may dispatch from below a supervisor: that supervisor.
+pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     let request = &with_agent(session, request)?;
     let wish = check(session, request)?;
     let view = session.view()?;
@@ -197,6 +208,7 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
     Globs::new(request.paths.iter().map(String::as_str))?;
     supervise::done_pattern(&request.limits)?;
     Bounds::of(&session.config)?;
+    deepest(session.config.get("skein.spawn"))?;
     if let Some(program) = request.argv.first() {
         crate::host::find_program(session.env, program)?;
     }
@@ -273,6 +285,8 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         outside: Vec::new(),
         deltas: 0,
         frozen: None,
+        parent: request.parent.clone(),
+        spawn: request.spawn.map_or_else(|| deepest(session.config.get("skein.spawn")), Ok)?,
         claim: None,
         questions: Vec::new(),
         messages: Vec::new(),

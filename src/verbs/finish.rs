@@ -15,6 +15,7 @@ use crate::state::next_record;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::spawn;
 use crate::verbs::stored;
 
 /// Writes a change of the record of worker `id`, as long as its run is not over. `change` sees the record as it is
@@ -99,6 +100,9 @@ pub fn close(
         let edit = next_record(&session.repo, worker, &record, at)?;
         if Draft::new(&session.repo).put(edit).publish()? == Moved::Done {
             crate::fault::point("finish: outcome recorded");
+            if let Err(failure) = spawn::report(session, id) {
+                session.tell(format!("the end is not told: {failure}"));
+            }
             return Ok(outcome);
         }
     }

@@ -38,6 +38,7 @@ pub mod restore;
 pub mod session;
 pub mod show;
 mod snapshot;
+pub mod spawn;
 pub mod status;
 pub mod steps;
 mod stored;

@@ -33,6 +33,7 @@ use crate::verbs::registration::Registered;
 use crate::verbs::registration::Registration;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::spawn;
 use crate::verbs::stored;
 use bstr::BString;
 use bstr::ByteSlice;
@@ -92,6 +93,9 @@ pub struct Row {
     pub worktree: Option<PathBuf>,
     pub tip: Oid,
     pub snapshot: Option<Oid>,
+    /// Workers that it has started and that are open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Handle>,
 }
 
 /// A worker with what was found of it.
@@ -190,6 +194,7 @@ fn row(worker: &Worker, registration: &Registration) -> Row {
         },
         tip: worker.tip(),
         snapshot: worker.wip,
+        children: Vec::new(),
     }
 }
 
@@ -206,6 +211,7 @@ fn runs(session: &Session<'_>, worker: &Worker) -> bool {
 fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Case> {
     let registration = bench.registered.of(session, worker.id);
     let mut row = row(worker, &registration);
+    row.children = spawn::children(bench.view, worker.id).map(|w| w.record.handle.clone()).collect();
     let liveness = if runs(session, worker) { Liveness::Live } else { custody::liveness(session, worker) };
     let in_progress = match registration.admin() {
         Some(admin) => session.repo.in_progress(admin)?,

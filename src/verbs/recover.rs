@@ -19,6 +19,7 @@ use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::reclaim;
 use crate::verbs::session::Session;
+use crate::verbs::spawn;
 use bstr::ByteSlice;
 
 /// What every writing verb begins with. A landing that runs ends its own intents; what cannot be ended now
@@ -37,7 +38,9 @@ pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
             Err(failure) => session.tell(format!("not recovered: {failure}")),
         }
     }
-    Ok(reclaim::dead_workers(session, view) || any)
+    any |= reclaim::dead_workers(session, view);
+    spawn::report_all(session, view);
+    Ok(any)
 }
 
 /// Ends the open intent of this clone; true if there was one. The land lock is held, so its owner is dead.

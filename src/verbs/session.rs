@@ -31,6 +31,9 @@ pub const LAUNCH: &str = "__launch";
 /// The hidden verb that runs a worker's checks on one of its commits.
 pub const CHECK: &str = "__check";
 
+/// The hidden verb that dispatches what a worker asked its supervisor for.
+pub const SPAWN: &str = "__spawn";
+
 /// How long a verb waits for another one of ours to let go of a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(120);
 

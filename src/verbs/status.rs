@@ -21,6 +21,7 @@ use crate::verbs::custody;
 use crate::verbs::graph;
 use crate::verbs::landed::seems_taken_back;
 use crate::verbs::session::Session;
+use crate::verbs::spawn;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -75,11 +76,39 @@ pub struct Row {
     pub landed: Option<Oid>,
     /// The branch had it and took it back.
     pub taken_back: bool,
+    /// The worker that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Kin>,
+    /// The open workers that it has started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Kin>,
     /// What it asks a person, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Question>,
     /// The command that comes next.
     pub next: String,
+}
+
+/// A worker that started another, or was started by it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Kin {
+    pub worker: WorkerId,
+    /// None of a parent that was closed.
+    pub handle: Option<Handle>,
+    pub outcome: Option<Outcome>,
+}
+
+impl Kin {
+    fn of(worker: &Worker) -> Kin {
+        let record = &worker.record;
+        Kin { worker: worker.id, handle: Some(record.handle.clone()), outcome: Some(record.outcome) }
+    }
+
+    fn parent(view: &View, child: &Worker) -> Option<Kin> {
+        let id = child.record.parent.as_ref()?.worker;
+        let open = view.workers.iter().find(|w| w.id == id).map(Kin::of);
+        Some(open.unwrap_or(Kin { worker: id, handle: None, outcome: None }))
+    }
 }
 
 /// The open workers, or those in the archives. Where their worktrees are is looked up if asked for.
@@ -194,6 +223,8 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
         },
         asks,
+        parent: Kin::parent(view, worker),
+        children: spawn::children(view, worker.id).map(Kin::of).collect(),
     })
 }
 

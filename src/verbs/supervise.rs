@@ -16,6 +16,7 @@ use crate::domain::WorkerId;
 use crate::host::Cause;
 use crate::host::Control;
 use crate::host::Lock;
+use crate::host::Spared;
 use crate::host::Spec;
 use crate::host::Supervised;
 use crate::host::Watch;
@@ -38,6 +39,7 @@ use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::spawn;
 use bstr::ByteSlice;
 use serde::Deserialize;
 use serde::Serialize;
@@ -103,6 +105,11 @@ impl Job {
             bounds,
             tmux: request.tmux,
         }
+    }
+
+    /// The command in a job that was noted, as it was given.
+    pub fn argv(noted: &[u8]) -> Option<Vec<String>> {
+        serde_json::from_slice::<Job>(noted).ok().map(|job| job.argv)
     }
 
     fn command(&self, brief_file: &Path, worktree: &Path) -> Vec<OsString> {
@@ -422,5 +429,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         &job.bounds
     };
     spec.argv = gate::launched(session, bounds, spec.argv);
+    let local = session.local.clone();
+    spec.spared = Spared::new(move || spawn::other_supervisors(&local));
     Ok(spec)
 }

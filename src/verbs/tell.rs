@@ -58,7 +58,15 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
         };
         let n = record.messages.len() as u32 + 1;
         let to = question.as_ref().map(|q| q.n);
-        record.messages.push(Message { n, text: mask(text), to, at, delivered: None, read: None });
+        record.messages.push(Message {
+            n,
+            text: mask(text),
+            to,
+            from: None,
+            at,
+            delivered: None,
+            read: None,
+        });
         Ok((n, question, record.open_questions().count()))
     })?;
     crate::fault::point("tell: message recorded");

@@ -309,6 +309,10 @@ pub struct Dispatch {
     /// shows; the window stays when the agent has ended. A task that would go to standard input is typed in.
     #[arg(long, conflicts_with = "from")]
     pub tmux: bool,
+    /// Let it start workers of its own, and those theirs, N deep at most; skein.spawn is the default, and without it
+    /// none may.
+    #[arg(long, value_name = "N")]
+    pub spawn: Option<u32>,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly

@@ -54,6 +54,14 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
         }
         verbs::pane::RELAY => Some(ends(verb, verbs::pane::relay(env, argv.get(2..)?))),
         verbs::pane::KEEP => Some(ends(verb, verbs::pane::keep(env, argv.get(2)?))),
+        verbs::session::SPAWN => {
+            let (id, base) = (argv.get(2)?.to_str()?.parse().ok()?, argv.get(3)?.to_str()?.parse().ok()?);
+            let file = Path::new(argv.get(4)?);
+            let done = Session::open(env, env.cwd(), &quiet)
+                .and_then(|mut s| verbs::spawn::dispatch(&mut s, id, base, file));
+            anstream::println!("{}", Answer::of(done).to_line());
+            Some(ExitCode::SUCCESS)
+        }
         verbs::session::CHECK => {
             let (id, commit) = (argv.get(2)?.to_str()?.parse().ok()?, argv.get(3)?.to_str()?.parse().ok()?);
             let done =
@@ -299,6 +307,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
     let each = verbs::dispatch::Request {
         jail: args.jail.clone(),
         require_jail: args.require_jail,
+        spawn: args.spawn,
         agent: args.agent.clone(),
         argv: args.argv.clone(),
         tmux: args.tmux,

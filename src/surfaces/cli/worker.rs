@@ -7,6 +7,7 @@ use crate::domain::protocol::Claimed;
 use crate::domain::protocol::Commit;
 use crate::domain::protocol::Fail;
 use crate::domain::protocol::Inbox;
+use crate::domain::protocol::Spawn;
 use crate::domain::protocol::Text;
 use crate::domain::protocol::Todo;
 use crate::domain::protocol::Wait;
@@ -46,8 +47,15 @@ pub enum Worker {
     },
     /// Ask a person, and end the turn.
     Wait {
-        /// What is to be answered.
-        #[arg(long, value_name = "TEXT")]
+        /// What is to be answered. Without it and with --stay, whatever comes next is waited for: a message, or the
+        /// result of a worker that this one has started.
+        #[arg(
+            long,
+            value_name = "TEXT",
+            required_unless_present = "stay",
+            default_value = "",
+            hide_default_value = true
+        )]
         question: String,
         /// An answer to choose. Repeatable.
         #[arg(long = "option", value_name = "TEXT")]
@@ -86,7 +94,28 @@ pub enum Worker {
         #[arg(long = "path", value_name = "GLOB")]
         paths: Vec<String>,
     },
-    /// Print what a person has told this worker.
+    /// Start another worker with a part of the task, if this one may. It starts from what is committed here, and its
+    /// result comes to the inbox.
+    Spawn {
+        /// What it is to do.
+        task: String,
+        /// Its handle; else it is made from the task.
+        #[arg(long, value_name = "SLUG")]
+        name: Option<String>,
+        /// Files that its task is about; else those of this worker. Repeatable.
+        #[arg(long = "path", value_name = "GLOB")]
+        paths: Vec<String>,
+        /// Its agent, by name; else that of this worker.
+        #[arg(long, value_name = "NAME", conflicts_with = "argv")]
+        agent: Option<String>,
+        /// A name for this request. Said again with the same one, it starts nothing more.
+        #[arg(long, value_name = "NAME")]
+        request: Option<String>,
+        /// Its agent, as a command; else that of this worker.
+        #[arg(last = true, value_name = "ARGV")]
+        argv: Vec<String>,
+    },
+    /// Print what this worker was told: messages, answers, and results of workers that it has started.
     Inbox,
 }
 
@@ -110,6 +139,9 @@ fn call(said: &Worker) -> Result<Call> {
         }
         Worker::Fail { reason } => Call::Fail(Fail { reason }),
         Worker::Commit { message, paths } => Call::Commit(Commit { message, paths, head: None }),
+        Worker::Spawn { task, name, paths, agent, request, argv } => {
+            Call::Spawn(Spawn { task, name, paths, agent, argv, request })
+        }
         Worker::Inbox => Call::Inbox(Inbox {}),
     })
 }

@@ -5,6 +5,7 @@ use crate::domain::protocol::Claim;
 use crate::domain::protocol::Commit;
 use crate::domain::protocol::Fail;
 use crate::domain::protocol::Inbox;
+use crate::domain::protocol::Spawn;
 use crate::domain::protocol::Text;
 use crate::domain::protocol::Todo;
 use crate::domain::protocol::Wait;
@@ -18,12 +19,13 @@ use serde_json::Value;
 /// A verb, and the form of its request.
 type Form = (&'static str, fn() -> Value);
 
-const FORMS: [Form; 8] = [
+const FORMS: [Form; 9] = [
     ("todo", form::<Todo>),
     ("progress", form::<Text>),
     ("note", form::<Text>),
     ("inbox", form::<Inbox>),
     ("commit", form::<Commit>),
+    ("spawn", form::<Spawn>),
     ("wait", form::<Wait>),
     ("done", form::<Claim>),
     ("fail", form::<Fail>),

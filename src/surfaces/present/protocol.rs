@@ -27,7 +27,8 @@ fn answer(said: &Said) -> String {
         text.push_str(&format!("{:>3} [{mark}] {}\n", n + 1, line(&item.text)));
     }
     for letter in said.messages.iter().flatten() {
-        let to = letter.to.map(|n| format!(" (to question {n})")).unwrap_or_default();
+        let to = letter.to.map(|n| format!(" (to question {n})"));
+        let to = to.or(letter.from.map(|id| format!(" (from {id})"))).unwrap_or_default();
         text.push_str(&format!("message {}{to}:\n{}\n", letter.n, safe(letter.text.trim_end())));
     }
     if said.messages.as_ref().is_some_and(Vec::is_empty) {

@@ -55,6 +55,10 @@ fn one(row: &Row, dry_run: bool) -> String {
             format!("{}: {} ({}: {because})\n", paint(WARN, "keep"), row.handle, why.word())
         }
     };
+    if !row.children.is_empty() {
+        let names: Vec<&str> = row.children.iter().map(|handle| handle.as_str()).collect();
+        text.push_str(&format!("  {} {}\n", paint(WARN, "it started, still open:"), names.join(", ")));
+    }
     for (what, paths) in [("cannot be captured", &row.uncaptured), ("no snapshot saw", &row.unseen)] {
         for path in paths.iter().take(SHOWN) {
             text.push_str(&format!("  {}: {}\n", paint(WARN, what), line(path)));

@@ -22,6 +22,7 @@ use crate::verbs::dispatch::Dispatched;
 use crate::verbs::init::Initialised;
 use crate::verbs::show::Card;
 use crate::verbs::show::Shown;
+use crate::verbs::status::Kin;
 use crate::verbs::status::Row;
 use crate::verbs::status::Status;
 use crate::verbs::wait::Waited;
@@ -185,7 +186,10 @@ fn table(rows: &[Row]) -> String {
     // The table pads its cells; a line of ours begins at the margin.
     let lines = table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end()));
     let asked = rows.iter().flat_map(|row| row.asks.iter().map(move |q| (row, q)));
-    lines.chain(asked.map(|(row, q)| format!("{} asks: {}\n", row.handle, question(q)))).collect()
+    let asked = asked.map(|(row, q)| format!("{} asks: {}\n", row.handle, question(q)));
+    let started = rows.iter().filter(|row| !row.children.is_empty());
+    let started = started.map(|row| format!("{} started: {}\n", row.handle, kin(&row.children)));
+    lines.chain(asked).chain(started).collect()
 }
 
 fn card(card: &Card) -> String {
@@ -207,6 +211,8 @@ fn card(card: &Card) -> String {
     };
     field("base", format!("{} {} ({distance})", row.base.short(), line(&row.base_name)));
     field("head", format!("{} ({})", row.head.short(), work(row)));
+    field("parent", row.parent.as_ref().map(|p| kin(std::slice::from_ref(p))).unwrap_or_default());
+    field("children", kin(&row.children));
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
     if let Some(said) = &card.said {
@@ -239,6 +245,15 @@ fn card(card: &Card) -> String {
     text
 }
 
+/// Workers that started each other, with where they stand.
+fn kin(all: &[Kin]) -> String {
+    let one = |kin: &Kin| match (&kin.handle, kin.outcome) {
+        (Some(handle), Some(outcome)) => format!("{handle} ({outcome})"),
+        _ => format!("{} (closed)", kin.worker),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 /// What it said, what it was told, and what it claims beside what was seen.
 fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
     for (n, todo) in card.todos.iter().enumerate().filter(|(_, todo)| !todo.done) {
@@ -249,7 +264,8 @@ fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
         field("asks", question(asked));
     }
     for sent in &card.messages {
-        let to = sent.message.to.map(|n| format!(" to question {n}")).unwrap_or_default();
+        let to = sent.message.to.map(|n| format!(" to question {n}"));
+        let to = to.or(sent.message.from.map(|_| " from a child".to_owned())).unwrap_or_default();
         let (n, state) = (sent.message.n, sent.state.word());
         field("told", format!("{n}{to} ({state}): {}", line(&sent.message.text)));
     }
