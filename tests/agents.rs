@@ -30,7 +30,9 @@ fn an_agent_is_called_by_its_name() {
     world.skein(&["dispatch", "--wait", "--agent", "codex", "--name", "w", "Greet the world"]).ok();
     world.skein(&["land", "w"]).ok();
     let called = world.git(["show", "main:called"]);
-    assert_eq!(called, "exec\n--json\n--sandbox\nworkspace-write\nGreet the world");
+    let prompt = called.strip_prefix("exec\n--json\n--sandbox\nworkspace-write\nGreet the world\n\n---\n\n");
+    let prompt = prompt.unwrap_or_else(|| panic!("{called}"));
+    assert!(prompt.contains("nobody else's work") && prompt.contains("Do not use `git push`"), "{prompt}");
     let said = world.field("w", "said");
     assert_eq!(
         (&said["tools"], &said["tokens_in"]),

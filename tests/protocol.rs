@@ -519,3 +519,50 @@ fn a_commit_waits_for_its_checks_and_leaves_them_as_evidence() {
         world.check();
     }
 }
+
+/// What `skein.jail` says for gates is not enough for the checks of a worker that is shut in.
+#[test]
+fn checks_are_shut_in_as_their_worker_is() {
+    if !possible() {
+        return;
+    }
+    for (level, escapes) in [("bwrap", false), ("none", true)] {
+        let world = World::new();
+        world.git(["config", "skein.jail", "none"]);
+        let outside = world.root().join("outside");
+        let check = format!("touch '{}' || true", outside.display());
+        let script = in_order("echo 1 >n; git skein worker commit -m n");
+        let options = ["dispatch", "--wait", "--jail", level, "--check", &check, "--name", "w", "w"];
+        world.skein(&[&options[..], &["--", "sh", "-c", &script]].concat());
+        assert!(world.heard("w").contains("committed "), "{}", world.heard("w"));
+        assert!(world.card("w").contains(&format!("  checks    {check}\n")), "{}", world.card("w"));
+        assert_eq!(outside.exists(), escapes, "{level}");
+    }
+}
+
+#[test]
+fn every_agent_but_the_built_in_one_reads_the_manners_below_its_task() {
+    for (world, level) in levels() {
+        let options = ["dispatch", "--wait", "--jail", level, "--spawn", "1", "--name"];
+        let agents: [(&str, &[&str]); 3] = [
+            ("in", &["sh", "-c", "cat"]),
+            ("word", &["printf", "%s", "{brief}"]),
+            ("file", &["cat", "{brief-file}"]),
+        ];
+        for (name, argv) in agents {
+            world.skein(&[&options[..], &[name, "The task", "--"], argv].concat());
+            let said = world.heard(name);
+            assert!(said.starts_with("The task\n\n---\n\nYou are a worker of git-skein."), "{name}: {said}");
+            for part in
+                ["nobody else's work in it", "`git stash`", "git skein worker done --outcome", "worker spawn"]
+            {
+                assert!(said.contains(part), "{name}: {said}");
+            }
+            assert_eq!(world.skein(&["show", "--brief", name]).ok().out.trim(), "The task");
+        }
+        let alone = world.speaks(level, "alone", "cat; true").code(0).out;
+        assert!(!alone.is_empty() && !world.heard("alone").contains("worker spawn"), "it may not");
+        world.skein(&["dispatch", "--wait", "--jail", level, "--name", "own", "run: cat $SKEIN_BRIEF"]);
+        assert!(!world.heard("own").contains("You are a worker"), "{}", world.heard("own"));
+    }
+}

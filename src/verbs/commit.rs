@@ -20,6 +20,7 @@ use crate::state::Worker;
 use crate::verbs::custody;
 use crate::verbs::freeze;
 use crate::verbs::gate;
+use crate::verbs::gate::Checks;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::CHECK;
 use crate::verbs::session::Session;
@@ -120,7 +121,8 @@ pub fn begin_checks(session: &Session<'_>, id: WorkerId, commit: Oid) -> Result<
     Aside::start(&argv, &session.repo.dirs.common, env)
 }
 
-/// That process: runs the checks on the commit's tree as a gate does, and leaves the same evidence.
+/// That process: runs the checks on the commit's tree as a gate does, shut in as the worker is at least, and leaves
+/// the same evidence.
 pub fn check(session: &Session<'_>, id: WorkerId, commit: Oid) -> Result<Said> {
     let view = session.view()?;
     let worker = view.worker(&id.to_string())?;
@@ -129,7 +131,8 @@ pub fn check(session: &Session<'_>, id: WorkerId, commit: Oid) -> Result<Said> {
     let changes = objects.diff_trees(objects.tree_of(record.base)?, objects.tree_of(commit)?)?;
     let about = ["worker commit", &id.to_string(), &commit.to_string()];
     let op = session.op_id(session.clock.now_millis(), &about);
-    gate::run(session, &record.clone, &view, commit, op, &record.checks, &changes)?;
+    let checks = Checks { commands: &record.checks, changes: &changes, least: record.jail };
+    gate::run(session, &record.clone, &view, commit, op, &checks)?;
     Ok(Said::default())
 }
 

@@ -306,7 +306,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
-    let job = Job::new(request, id, plan.jail, Bounds::of(&session.config)?);
+    let job = Job::new(request, &record, Bounds::of(&session.config)?);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     if request.tmux {
         // Not by the supervisor: the server would be a child of its own, and end with the run.

@@ -3,6 +3,7 @@
 
 use crate::domain::Bounds;
 use crate::domain::Change;
+use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -44,33 +45,43 @@ const MARK: &str = "SKEIN_GATE";
 /// How long that may take to end when asked.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs `commands` on the tree of `candidate`, in order, and records each as evidence. `changes` are the
-/// delta's own: `{paths}` in a command stands for them.
+/// What is run on a tree.
+pub struct Checks<'c> {
+    pub commands: &'c [String],
+    /// The delta's own: `{paths}` in a command stands for them.
+    pub changes: &'c [Change],
+    /// What they are shut in by at least. What passes counts for any gate, so it is never less than a gate's.
+    pub least: Jail,
+}
+
+/// Runs `checks` on the tree of `candidate`, in order, and records each as evidence.
 pub fn run(
     session: &Session<'_>,
     clone: &str,
     view: &View,
     candidate: Oid,
     op: OpId,
-    commands: &[String],
-    changes: &[Change],
+    checks: &Checks<'_>,
 ) -> Result<()> {
     let tree = session.repo.objects.tree_of(candidate)?;
     let known = passed(&session.repo, view)?;
     let known = known.get(&tree);
     let todo: Vec<&String> =
-        commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
+        checks.commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
     if todo.is_empty() {
         return Ok(());
     }
     let bounds = Bounds::of(&session.config)?;
-    let level = jail::level(session, None, false)?;
+    let level = match checks.least {
+        Jail::None => jail::level(session, None, false)?,
+        Jail::Bwrap => jail::level(session, Some(Jail::Bwrap.word()), true)?,
+    };
     let room = Room::make(session, candidate, op)?;
     let mut env = child_env(session, &room.admin.path);
     env.push((MARK.into(), room.folder.clone().into()));
     for command in todo {
         session.tell(format!("gate: {command}"));
-        let argv = vec!["/bin/sh".into(), "-c".into(), with_paths(command, changes)];
+        let argv = vec!["/bin/sh".into(), "-c".into(), with_paths(command, checks.changes)];
         let argv = jail::shut_in(session, level, &room.jail(), argv)?;
         let ended = crate::host::run_to_end(Run {
             argv: launched(session, &bounds, argv),

@@ -2,6 +2,7 @@
 
 use crate::domain::Bounds;
 use crate::domain::Failure;
+use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::RefName;
@@ -25,6 +26,7 @@ use crate::verbs::freeze::Frozen;
 use crate::verbs::freeze::Noted;
 use crate::verbs::freeze::Take;
 use crate::verbs::gate;
+use crate::verbs::gate::Checks;
 use crate::verbs::init;
 use crate::verbs::landed::is_taken_back;
 use crate::verbs::landing;
@@ -290,7 +292,8 @@ fn attempt(
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
     candidate::drop_all(session, &old)?;
     let changes = landing::changes(session, &kept.record.landing)?;
-    gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, gates, &changes)?;
+    let checks = Checks { commands: gates, changes: &changes, least: Jail::None };
+    gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, &checks)?;
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;
     landing::integrate(&held, &kept.record.to_move(), None)?;

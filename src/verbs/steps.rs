@@ -2,6 +2,7 @@
 
 use crate::domain::Bounds;
 use crate::domain::Failure;
+use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::RefName;
@@ -18,6 +19,7 @@ use crate::state::candidate_ref;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
 use crate::verbs::gate;
+use crate::verbs::gate::Checks;
 use crate::verbs::land;
 use crate::verbs::land::Request;
 use crate::verbs::landing;
@@ -107,7 +109,8 @@ pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result
     let clone = session.clone_id().unwrap_or_default();
     let landing = &waiting.record.landing;
     let changes = landing::changes(session, landing)?;
-    gate::run(session, clone, &view, landing.new, waiting.record.op, &gates, &changes)?;
+    let checks = Checks { commands: &gates, changes: &changes, least: Jail::None };
+    gate::run(session, clone, &view, landing.new, waiting.record.op, &checks)?;
     let record = CandidateRecord { admitted: Some(gates.clone()), ..waiting.record.clone() };
     let at = candidate::commit_of(session, &record)?;
     let edit = Edit::update(candidate_ref(record.op)?, waiting.at, at);

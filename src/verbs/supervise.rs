@@ -24,6 +24,7 @@ use crate::plumbing::Admin;
 use crate::plumbing::Capture;
 use crate::plumbing::Private;
 use crate::state::Limits;
+use crate::state::WorkerRecord;
 use crate::verbs::custody;
 use crate::verbs::desk::Desk;
 use crate::verbs::dispatch::Request;
@@ -57,8 +58,13 @@ pub const MARK: &str = "SKEIN_BRIEF";
 /// Where the agent puts what it says to us.
 pub const OUTBOX: &str = "SKEIN_OUTBOX";
 
-/// What the agent should know of where it is.
+/// What the agent should know of where it is. It follows on the task.
 pub const MANNERS: &str = include_str!("manners.md");
+
+/// The same for one that may start others.
+const MAY_SPAWN: &str = "- To give a part of it to another worker, which starts from what you have committed:
+  `git skein worker spawn \"<task>\"`. Its result comes with `git skein worker wait --stay`.
+";
 
 /// The built-in agent.
 const SCRIPTED: &str = include_str!("scripted.sh");
@@ -78,7 +84,10 @@ const START: Duration = Duration::from_secs(20);
 pub struct Job {
     pub worker: WorkerId,
     argv: Vec<String>,
+    /// The task, and the manners below it; those are not for the built-in agent.
     brief: String,
+    #[serde(default)]
+    manners: String,
     /// The brief goes to standard input.
     stdin: bool,
     limits: Limits,
@@ -91,17 +100,26 @@ pub struct Job {
 }
 
 impl Job {
-    pub fn new(request: &Request, worker: WorkerId, jail: Jail, bounds: Bounds) -> Job {
+    pub fn new(request: &Request, record: &WorkerRecord, bounds: Bounds) -> Job {
+        let depth = record.parent.as_ref().map_or(0, |parent| parent.depth);
+        let more = if depth < record.spawn { MAY_SPAWN } else { "" };
+        let manners = format!("{MANNERS}{more}");
+        let task = &request.task;
+        let brief = match request.argv.is_empty() {
+            true => task.clone(),
+            false => format!("{}\n\n---\n\n{manners}", task.trim_end()),
+        };
         let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
         let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
         let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
         Job {
-            worker,
+            worker: record.worker,
             stdin: !argv.iter().any(named),
             argv,
-            brief: request.task.clone(),
+            brief,
+            manners,
             limits: request.limits.clone(),
-            jail,
+            jail: record.jail,
             bounds,
             tmux: request.tmux,
         }
@@ -390,7 +408,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         written: vec![session.local.outbox(id)],
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
     };
-    crate::host::put(&session.local.manners(id), MANNERS.as_bytes())?;
+    crate::host::put(&session.local.manners(id), job.manners.as_bytes())?;
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;
     let mut spec = Spec::new(argv, &admin.path, session.local.log(id));
     let handle = &worker.record.handle;

@@ -327,8 +327,8 @@ pub struct Dispatch {
     #[arg(short = 'j', long, value_name = "N", requires = "from", conflicts_with_all = ["task", "file"], value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
     /// The agent: any command. `{brief}`, `{brief-file}` and `{worktree}` are filled in. If neither of the
-    /// first two is there, the task goes to its standard input. Without a command the built-in agent runs
-    /// the lines of the task that begin with `run: `.
+    /// first two is there, the brief goes to its standard input: the task, and below it how a worker behaves.
+    /// Without a command the built-in agent runs the lines of the task that begin with `run: `.
     #[arg(last = true, value_name = "ARGV")]
     pub argv: Vec<String>,
 }
