@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 /// A program of that name, first in the `PATH`, that does what `script` says.
-fn agent(world: World, name: &str, script: &str) -> World {
+pub fn agent(world: World, name: &str, script: &str) -> World {
     let bin = world.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     let program = bin.join(name);
@@ -16,7 +16,7 @@ fn agent(world: World, name: &str, script: &str) -> World {
     world.env("PATH", &path)
 }
 
-fn recorded(name: &str) -> String {
+pub fn recorded(name: &str) -> String {
     format!("cat '{}/fixtures/agents/{name}.jsonl'", env!("CARGO_MANIFEST_DIR"))
 }
 

@@ -17,6 +17,7 @@ mod citizen;
 mod demo;
 mod dirty;
 mod doctor;
+mod events;
 mod faults;
 mod fsck;
 mod gates;

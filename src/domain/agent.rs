@@ -3,7 +3,6 @@
 mod said;
 
 pub use said::Said;
-pub use said::Tally;
 
 use crate::domain::Jail;
 use serde_json::Value;
@@ -22,6 +21,8 @@ pub struct Agent {
     pub state: &'static [&'static str],
     /// A regular expression for the line that ends its work; some stay after it.
     pub ends: Option<&'static str>,
+    /// How events begin that say again what others say.
+    noise: Option<&'static str>,
     /// What an event of its output says.
     said: fn(&Value, &mut Vec<Said>),
 }
@@ -35,6 +36,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--permission-mode", "acceptEdits"],
         state: &[".claude"],
         ends: Some(r#"^\{"type":"result","#),
+        noise: None,
         said: said::claude,
     },
     Agent {
@@ -44,6 +46,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--sandbox", "workspace-write"],
         state: &[".codex"],
         ends: Some(r#"^\{"type":"turn\.(completed|failed)""#),
+        noise: None,
         said: said::codex,
     },
     Agent {
@@ -53,6 +56,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".pi"],
         ends: Some(r#"^\{"type":"agent_end""#),
+        noise: Some(r#"{"type":"message_update""#),
         said: said::pi,
     },
     Agent {
@@ -62,6 +66,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         ends: Some(r#"^\{"type":"step_finish",.*"reason":"stop""#),
+        noise: None,
         said: said::opencode,
     },
     Agent {
@@ -71,6 +76,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--approval-mode", "auto_edit"],
         state: &[".gemini"],
         ends: Some(r#"^\{"type":"result""#),
+        noise: None,
         said: said::gemini,
     },
     Agent {
@@ -80,6 +86,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".aider"],
         ends: None,
+        noise: None,
         said: said::nothing,
     },
 ];
@@ -106,21 +113,29 @@ impl Agent {
         [self.name].iter().chain(words).map(|word| (*word).to_owned()).collect()
     }
 
-    /// What its output says so far. Lines that are no events say nothing.
-    pub fn tally(&self, output: &str) -> Tally {
+    /// What a line of its output says. One that is no event says nothing.
+    pub fn said(&self, line: &[u8]) -> Vec<Said> {
         let mut found = Vec::new();
-        for line in output.split('\n').filter(|line| line.starts_with('{')) {
-            if let Ok(event) = serde_json::from_str(line) {
-                (self.said)(&event, &mut found);
-            }
+        if line.first() != Some(&b'{') || self.noise.is_some_and(|noise| line.starts_with(noise.as_bytes())) {
+            return found;
         }
-        Tally::of(found)
+        if let Ok(event) = serde_json::from_slice(line) {
+            (self.said)(&event, &mut found);
+        }
+        found
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Event;
+    use crate::domain::Tally;
+
+    fn tally(agent: &Agent, output: &str) -> Tally {
+        let said = output.split('\n').flat_map(|line| agent.said(line.as_bytes()));
+        Tally::of(said.filter_map(|said| Event::of(0, &said)))
+    }
 
     #[test]
     fn each_is_found_by_its_program_and_takes_the_brief() {
@@ -151,10 +166,11 @@ mod tests {
         ] {
             let agent = Agent::named(name).unwrap();
             let output = output(name);
-            let tally = agent.tally(&output);
-            assert_eq!((tally.turns, tally.tools), (turns, tools), "{name}");
+            let tally = tally(agent, &output);
+            let usage = tally.usage;
+            assert_eq!((usage.turns, usage.tools), (turns, tools), "{name}");
             assert_eq!(
-                (tally.tokens_in, tally.tokens_out, tally.cost),
+                (usage.tokens_in, usage.tokens_out, usage.cost),
                 (tokens_in, tokens_out, cost),
                 "{name}"
             );
@@ -166,6 +182,6 @@ mod tests {
             assert_eq!(at, Some(output.lines().count() - 1), "{name}: the last line ends it, and no other");
         }
         let odd = "{\"type\":1}\n{\n[]\nplain\n{\"type\":\"agent_end\"";
-        assert!(Agent::named("pi").unwrap().tally(odd).is_empty());
+        assert!(tally(Agent::named("pi").unwrap(), odd).is_empty());
     }
 }

@@ -297,8 +297,6 @@ pub struct Letter {
 pub struct Talk {
     pub todos: Vec<Item>,
     pub progress: Option<String>,
-    /// Bytes of events so far.
-    pub bytes: u64,
 }
 
 impl Talk {
@@ -317,14 +315,6 @@ impl Talk {
         self.todos = list;
         Ok(())
     }
-}
-
-/// A line of what a worker said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    pub at: i64,
-    pub kind: String,
-    pub text: String,
 }
 
 /// A question of a worker's. Its number counts from 1.

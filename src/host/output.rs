@@ -18,7 +18,7 @@ const LOG_HEAD: usize = 4 << 20;
 const LOG_TAIL: usize = 1 << 20;
 
 /// A longer line is known by its first bytes.
-const LINE: usize = 64 << 10;
+const LINE: usize = 1 << 20;
 
 /// The last bytes of a stream.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ pub fn append(path: &Path) -> Result<File> {
     OpenOptions::new().append(true).create(true).open(path).map_err(|e| failure("opening the log", path, e))
 }
 
-/// Cuts a stream into lines without their ends. Of a line longer than 64 KiB only the start is seen.
+/// Cuts a stream into lines without their ends. Of a line longer than 1 MiB only the start is seen.
 #[derive(Debug, Default)]
 pub struct Lines {
     begun: Vec<u8>,
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_long_line_is_its_start() {
         let (mut lines, mut seen) = (Lines::default(), Vec::new());
-        for _ in 0..5 {
+        for _ in 0..40 {
             lines.push(&[b'a'; 30_000], |_| panic!("no line ended"));
         }
         lines.push(b"b\nshort\n", |line| seen.push(line.to_vec()));

@@ -70,9 +70,16 @@ struct Heard {
 }
 
 impl Supervised<'_> {
-    /// Runs the agent to its end, whatever that is. Fails only when it cannot be started or waited for.
-    /// In a subreaper every child outside our own process group belongs to the agent and ends with it.
-    pub async fn run(mut spec: Spec) -> Result<End> {
+    /// Without anybody who listens to the lines.
+    #[cfg(test)]
+    pub async fn run(spec: Spec) -> Result<End> {
+        Supervised::heard(spec, &|_| ()).await
+    }
+
+    /// Runs the agent to its end, whatever that is, and gives each line of its output to `each`. Fails only when it
+    /// cannot be started or waited for. In a subreaper every child outside our own process group belongs to the
+    /// agent and ends with it.
+    pub async fn heard(mut spec: Spec, each: &dyn Fn(&[u8])) -> Result<End> {
         let mut log = Log::open(&spec.log)?;
         // In place before there is a child, so that a stop in between is not missed.
         let mut terms =
@@ -85,7 +92,7 @@ impl Supervised<'_> {
         spec.control.touch();
 
         let (cause, ending) = {
-            let mut listening = pin!(run.listen(streams, &mut log));
+            let mut listening = pin!(run.listen(streams, &mut log, each));
             let mut caring = pin!(run.care(&mut child, &mut terms));
             let mut at_end = false;
             let cared = loop {
@@ -122,6 +129,7 @@ impl Supervised<'_> {
         &self,
         (out, err): (Option<impl AsyncRead + Unpin>, Option<impl AsyncRead + Unpin>),
         log: &mut Log,
+        each: &dyn Fn(&[u8]),
     ) {
         let (Some(mut out), Some(mut err)) = (out, err) else { return };
         let (mut out_buffer, mut err_buffer) = (vec![0; CHUNK], vec![0; CHUNK]);
@@ -136,14 +144,17 @@ impl Supervised<'_> {
             };
             let chunk = &buffer[..count.unwrap_or(0)];
             let Some(cut) = lines else { continue };
-            let mut each = |line: &[u8]| self.hear(line);
+            let mut hear = |line: &[u8]| {
+                self.hear(line);
+                each(line);
+            };
             if chunk.is_empty() {
-                cut.finish(each);
+                cut.finish(hear);
                 *lines = None;
                 continue;
             }
             log.push(chunk);
-            cut.push(chunk, &mut each);
+            cut.push(chunk, &mut hear);
             self.remember(cut.begun());
             self.spec.control.touch();
         }

@@ -66,5 +66,6 @@ pub use worker::birth;
 pub use worker::committed_base;
 pub use worker::describe;
 pub use worker::dirty_base;
+pub use worker::end as end_record;
 pub use worker::freeze;
 pub use worker::next as next_record;

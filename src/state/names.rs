@@ -5,6 +5,9 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 
+/// The events of a worker's runs, beside its record.
+pub const EVENTS: &str = "events.jsonl";
+
 /// Everything that may be pushed.
 pub const SHARED: &str = "refs/skein";
 /// Everything that stays in this clone.

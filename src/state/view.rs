@@ -183,6 +183,14 @@ impl Worker {
         }
     }
 
+    /// The events of its runs that have ended, a JSON object a line.
+    pub fn events(&self, repo: &Repo) -> Result<Vec<u8>> {
+        match repo.objects.entry_at(self.tree, names::EVENTS.into())? {
+            Some((_, blob)) => repo.objects.blob(blob),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// The delta frozen last, if any.
     pub fn delta(&self, repo: &Repo) -> Result<Option<DeltaRecord>> {
         if self.record.deltas == 0 {

@@ -49,7 +49,16 @@ pub fn committed_base(objects: &Objects, base: Oid) -> Result<Option<Oid>> {
 
 /// The next record of `worker`, at `at` seconds.
 pub fn next(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64) -> Result<Edit> {
-    let tree = repo.objects.edit_tree(worker.tree, [entry(repo, "record.json", &encode(record)?)?])?;
+    end(repo, worker, record, at, b"")
+}
+
+/// The record at the end of a run, with the events of all its runs.
+pub fn end(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64, events: &[u8]) -> Result<Edit> {
+    let mut edits = vec![entry(repo, "record.json", &encode(record)?)?];
+    if !events.is_empty() {
+        edits.push(entry(repo, names::EVENTS, events)?);
+    }
+    let tree = repo.objects.edit_tree(worker.tree, edits)?;
     let new = record_commit(repo, tree, vec![worker.at], at, &subject(record))?;
     Ok(Edit::update(names::worker(worker.id)?, worker.at, new))
 }

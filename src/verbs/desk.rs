@@ -15,7 +15,6 @@ use crate::domain::protocol::Call;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Claimed;
 use crate::domain::protocol::Commit;
-use crate::domain::protocol::Event;
 use crate::domain::protocol::Letter;
 use crate::domain::protocol::Message;
 use crate::domain::protocol::Question;
@@ -33,6 +32,7 @@ use crate::state::WorkerRecord;
 use crate::verbs::commit;
 use crate::verbs::finish;
 use crate::verbs::freeze;
+use crate::verbs::recorder::Recorder;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
 use crate::verbs::spawn;
@@ -46,9 +46,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Bytes of one request. The longest list that is allowed is shorter.
 const REQUEST: u64 = 2 << 20;
 
-/// Bytes of events that are kept.
-const EVENTS: u64 = 4 << 20;
-
 /// So many answers lie there at most.
 const REPLIES: usize = 64;
 
@@ -59,6 +56,7 @@ const BELL: Duration = Duration::from_millis(200);
 pub struct Desk<'s, 'e> {
     session: &'s Session<'e>,
     id: WorkerId,
+    recorder: &'s Recorder<'s, 'e>,
     talk: Talk,
     end: Option<End>,
     leaves: Option<Instant>,
@@ -90,7 +88,11 @@ struct Staying {
 
 impl<'s, 'e> Desk<'s, 'e> {
     /// Sets up the folders that a worker speaks by; what a run before left there goes.
-    pub fn open(session: &'s Session<'e>, id: WorkerId) -> Result<Desk<'s, 'e>> {
+    pub fn open(
+        session: &'s Session<'e>,
+        id: WorkerId,
+        recorder: &'s Recorder<'s, 'e>,
+    ) -> Result<Desk<'s, 'e>> {
         let local = &session.local;
         for folder in [local.outbox(id), local.replies(id)] {
             crate::host::remove_tree(&folder)?;
@@ -100,6 +102,7 @@ impl<'s, 'e> Desk<'s, 'e> {
         Ok(Desk {
             session,
             id,
+            recorder,
             talk: Talk::default(),
             end: None,
             leaves: None,
@@ -437,18 +440,8 @@ impl<'s, 'e> Desk<'s, 'e> {
         }
     }
 
-    /// One event more. They are for people, and for nothing that must not be lost.
-    fn note(&mut self, kind: &str, text: &str) {
-        let event = Event { at: self.session.clock.now_secs(), kind: kind.to_owned(), text: mask(text) };
-        let Ok(mut line) = serde_json::to_vec(&event) else { return };
-        line.push(b'\n');
-        self.talk.bytes += line.len() as u64;
-        if self.talk.bytes > EVENTS {
-            return;
-        }
-        if let Err(failure) = crate::host::add_to(&self.session.local.events(self.id), &line) {
-            self.session.tell(format!("events: {failure}"));
-        }
+    fn note(&self, kind: &str, text: &str) {
+        self.recorder.note(kind, text);
     }
 
     fn save(&self) {

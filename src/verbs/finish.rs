@@ -11,7 +11,9 @@ use crate::domain::conclude;
 use crate::plumbing::Moved;
 use crate::state::Draft;
 use crate::state::WorkerRecord;
+use crate::state::end_record;
 use crate::state::next_record;
+use crate::verbs::recorder;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Seen;
@@ -97,7 +99,8 @@ pub fn close(
             outside: outside.clone(),
             ..worker.record.clone()
         };
-        let edit = next_record(&session.repo, worker, &record, at)?;
+        let events = recorder::for_record(session, worker)?;
+        let edit = end_record(&session.repo, worker, &record, at, &events)?;
         if Draft::new(&session.repo).put(edit).publish()? == Moved::Done {
             crate::fault::point("finish: outcome recorded");
             if let Err(failure) = spawn::report(session, id) {

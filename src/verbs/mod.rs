@@ -31,6 +31,7 @@ pub mod pane;
 mod proof;
 pub mod reap;
 mod reclaim;
+mod recorder;
 mod recover;
 mod registration;
 mod replay;

@@ -1,11 +1,9 @@
 //! `show`: the card of one worker. Facts and the change set, never the transcript unless asked.
 
-use crate::domain::Agent;
 use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::domain::Tally;
-use crate::domain::protocol;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Delivery;
 use crate::domain::protocol::Item;
@@ -15,6 +13,7 @@ use crate::plumbing::Kind;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::passed;
+use crate::verbs::recorder;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
@@ -155,11 +154,10 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result
     })
 }
 
-/// What the agent said, if its output can be read: it is capped, and of this clone.
+/// What the agent said, as far as that is known.
 fn said(session: &Session<'_>, worker: &Worker) -> Result<Option<Tally>> {
-    let Some(agent) = Agent::of(&worker.record.agent) else { return Ok(None) };
-    let output = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
-    Ok(Some(agent.tally(&output.to_str_lossy())).filter(|tally| !tally.is_empty()))
+    let tally = Tally::of(crate::domain::events(&recorder::events(session, worker)?));
+    Ok(Some(tally).filter(|tally| !tally.is_empty()))
 }
 
 /// The commands that a gate saw pass on the tree of one of its commits.
@@ -186,9 +184,8 @@ fn events(session: &Session<'_>, worker: &Worker) -> Result<Vec<Event>> {
         next = commit.parents.first().copied();
     }
     found.reverse();
-    let told = crate::host::read_optional(&session.local.events(worker.id))?.unwrap_or_default();
-    let told = told.lines().filter_map(|l| serde_json::from_slice::<protocol::Event>(l).ok());
-    found.extend(told.map(|e| Event { at: e.at, what: format!("{}: {}", e.kind, e.text) }));
+    let told = recorder::events(session, worker)?;
+    found.extend(crate::domain::events(&told).map(|e| Event { at: e.at, what: e.words() }));
     // A stable sort: what happened in the same second stays in its own order.
     found.sort_by_key(|e| e.at);
     Ok(found)

@@ -35,6 +35,7 @@ use crate::verbs::jail;
 use crate::verbs::jail::Cell;
 use crate::verbs::outside::Outside;
 use crate::verbs::pane;
+use crate::verbs::recorder::Recorder;
 use crate::verbs::session::SUPERVISE;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
@@ -219,7 +220,8 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let base = worker.record.base;
     let mut kept = Kept { head: worker.head, wip: worker.wip };
     let mut capture = snapshot::capture(session, id, admin)?;
-    let mut desk = Desk::open(session, id)?;
+    let recorder = Recorder::open(session, worker, Agent::of(&job.argv))?;
+    let mut desk = Desk::open(session, id, &recorder)?;
     let spec = spec(session, job, worker, admin)?;
     // Now: its agent could remove it.
     let before = Outside::before(session, id)?;
@@ -229,7 +231,8 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         Jail::Bwrap => Some(Watch::new(&Private::of(session.local.private(id), admin).watched())?),
     };
     let control = spec.control.clone();
-    let run = Supervised::run(spec);
+    let each = |line: &[u8]| recorder.heard(line);
+    let run = Supervised::heard(spec, &each);
     let mut run = std::pin::pin!(run);
     let ended = loop {
         let leaves = desk.leaves();

@@ -1,6 +1,5 @@
 //! What agents say in their output, an event a line of JSON each in a form of its own, brought into one.
 
-use serde::Serialize;
 use serde_json::Value;
 
 /// One thing that an agent said or did.
@@ -14,58 +13,9 @@ pub enum Said {
     /// Tokens in and out, and what they cost in dollars, since the last time.
     Usage(u64, u64, f64),
     Error(String),
+    /// The name of its session, by which it can be taken up again.
+    Session(String),
     Done,
-}
-
-/// All that an agent said, added up.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Tally {
-    pub turns: usize,
-    pub tools: usize,
-    pub tokens_in: u64,
-    pub tokens_out: u64,
-    /// In dollars, as the agent counts them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-    /// The last command that it ran by a tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// Its last words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// It said that it is done.
-    pub done: bool,
-}
-
-impl Tally {
-    pub fn of(said: Vec<Said>) -> Tally {
-        let mut tally = Tally::default();
-        for one in said {
-            match one {
-                Said::Turn => tally.turns += 1,
-                Said::Tool(_, command) => {
-                    tally.tools += 1;
-                    tally.command = Some(command).filter(|c| !c.is_empty()).or(tally.command);
-                }
-                Said::Text(text) => tally.text = Some(text),
-                Said::Usage(tokens_in, tokens_out, cost) => {
-                    tally.tokens_in += tokens_in;
-                    tally.tokens_out += tokens_out;
-                    tally.cost = Some(cost + tally.cost.unwrap_or(0.0)).filter(|cost| *cost > 0.0);
-                }
-                Said::Error(error) => tally.error = Some(error),
-                Said::Done => tally.done = true,
-            }
-        }
-        tally
-    }
-
-    /// True if nothing was said that could be read.
-    pub fn is_empty(&self) -> bool {
-        *self == Tally::default()
-    }
 }
 
 fn text<'v>(value: &'v Value, path: &str) -> &'v str {
@@ -84,8 +34,17 @@ fn words(found: &mut Vec<Said>, text: &str) {
 
 pub(super) fn nothing(_: &Value, _: &mut Vec<Said>) {}
 
+/// Names are taken as they are only if they cannot be anything else than a name.
+fn session(found: &mut Vec<Said>, id: &str) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if id.starts_with(|c: char| c.is_ascii_alphanumeric()) && id.len() <= 128 && id.chars().all(plain) {
+        found.push(Said::Session(id.to_owned()));
+    }
+}
+
 pub(super) fn claude(event: &Value, found: &mut Vec<Said>) {
     match text(event, "/type") {
+        "system" => session(found, text(event, "/session_id")),
         "assistant" => {
             found.push(Said::Turn);
             let parts = event.pointer("/message/content").and_then(Value::as_array);
@@ -118,6 +77,7 @@ pub(super) fn claude(event: &Value, found: &mut Vec<Said>) {
 
 pub(super) fn codex(event: &Value, found: &mut Vec<Said>) {
     match (text(event, "/type"), text(event, "/item/type")) {
+        ("thread.started", _) => session(found, text(event, "/thread_id")),
         ("turn.started", _) => found.push(Said::Turn),
         ("item.started", "command_execution") => {
             found.push(Said::Tool("command_execution".into(), text(event, "/item/command").to_owned()));
@@ -136,6 +96,7 @@ pub(super) fn codex(event: &Value, found: &mut Vec<Said>) {
 
 pub(super) fn pi(event: &Value, found: &mut Vec<Said>) {
     match text(event, "/type") {
+        "session" => session(found, text(event, "/id")),
         "turn_start" => found.push(Said::Turn),
         "tool_execution_start" => {
             let command = text(event, "/args/command").to_owned();
@@ -158,7 +119,10 @@ pub(super) fn pi(event: &Value, found: &mut Vec<Said>) {
 
 pub(super) fn opencode(event: &Value, found: &mut Vec<Said>) {
     match text(event, "/type") {
-        "step_start" => found.push(Said::Turn),
+        "step_start" => {
+            session(found, text(event, "/sessionID"));
+            found.push(Said::Turn);
+        }
         "tool_use" => {
             let command = text(event, "/part/state/input/command").to_owned();
             found.push(Said::Tool(text(event, "/part/tool").to_owned(), command));
@@ -179,7 +143,10 @@ pub(super) fn opencode(event: &Value, found: &mut Vec<Said>) {
 
 pub(super) fn gemini(event: &Value, found: &mut Vec<Said>) {
     match (text(event, "/type"), text(event, "/role")) {
-        ("init", _) => found.push(Said::Turn),
+        ("init", _) => {
+            session(found, text(event, "/session_id"));
+            found.push(Said::Turn);
+        }
         ("message", "assistant") => words(found, text(event, "/content")),
         ("tool_use", _) => {
             let command = text(event, "/parameters/command").to_owned();

@@ -115,9 +115,11 @@ fn dispatched(d: &Dispatched) -> String {
 }
 
 fn spent(said: &Tally) -> String {
-    let cost = said.cost.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
-    let counts = format!("{}, {}", count(said.turns, "turn"), count(said.tools, "tool call"));
-    format!("{counts}, {} tokens in, {} out{cost}", said.tokens_in, said.tokens_out)
+    let usage = &said.usage;
+    let cost = usage.cost.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+    let number = |n: u64, what: &str| count(usize::try_from(n).unwrap_or(usize::MAX), what);
+    let counts = format!("{}, {}", number(usage.turns, "turn"), number(usage.tools, "tool call"));
+    format!("{counts}, {} tokens in, {} out{cost}", usage.tokens_in, usage.tokens_out)
 }
 
 /// The first of many names.
