@@ -85,3 +85,161 @@ fn a_flood_of_events_is_capped_and_its_cost_is_known() {
     assert_eq!(world.field("w", "said")["tokens_in"], said["tokens_in"]);
     assert!(world.told("w").contains(" left-out: "));
 }
+
+/// A stream that is followed, and what it has said so far.
+struct Follower {
+    child: std::process::Child,
+    out: std::path::PathBuf,
+}
+
+impl Follower {
+    fn start(world: &World, args: &[&str]) -> Follower {
+        let out = world.root().join(format!("stream-{}", args.len()));
+        let mut command = world.command(&[&["events", "--follow"], args].concat());
+        command.stdout(fs::File::create(&out).unwrap());
+        Follower { child: command.spawn().unwrap(), out }
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        lines(&fs::read_to_string(&self.out).unwrap())
+    }
+
+    fn has(&self, kind: &str, handle: &str) -> bool {
+        self.lines().iter().any(|line| line["kind"] == kind && line["handle"] == handle)
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+}
+
+fn kinds(lines: &[Value], handle: &str) -> Vec<String> {
+    let of_it = lines.iter().filter(|line| line["handle"] == handle);
+    of_it.map(|line| line["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+fn cursor(lines: &[Value]) -> String {
+    let last = lines.last().unwrap();
+    assert_eq!(last["kind"], "cursor", "{last}");
+    last["cursor"].as_str().unwrap().to_owned()
+}
+
+/// The documented keys of each kind.
+fn documented() -> std::collections::BTreeMap<String, Vec<String>> {
+    let doc = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/events.md")).unwrap();
+    let table =
+        doc.split("| kind | happened |").nth(1).unwrap().lines().skip(2).take_while(|l| l.starts_with('|'));
+    let words =
+        |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let mut found = std::collections::BTreeMap::new();
+    for row in table {
+        let cells: Vec<&str> = row.split('|').collect();
+        words(cells[1]).into_iter().for_each(|kind| drop(found.insert(kind, words(cells[3]))));
+    }
+    found
+}
+
+#[test]
+fn a_stream_tells_the_life_of_workers_and_goes_on_from_its_cursor() {
+    let world = agent(
+        World::new(),
+        "codex",
+        &format!("echo 1 > n; git add n; git commit -qm n; {}", recorded("codex")),
+    );
+    let follower = Follower::start(&world, &[]);
+    world.skein(&["dispatch", "--wait", "--agent", "codex", "--name", "one", "Greet"]).ok();
+    until("the end of one is told", || follower.has("outcome", "one"));
+    let script = "echo 2 >m; git add m; git commit -qm m; git skein worker note 'half way'
+        git skein worker wait --question 'Go on?' --option yes";
+    world.skein(&["dispatch", "--wait", "--name", "two", "two", "--", "sh", "-c", script]).code(3);
+    until("the question of two is told", || follower.has("outcome", "two"));
+    let halfway = lines(&world.skein(&["events"]).ok().out);
+    world.skein(&["land", "one", "--gate", "test -f n"]).ok();
+    world.skein(&["tell", "two", "yes"]).ok();
+    world.skein(&["reap", "one", "--yes"]).ok();
+    until("the end of it is told", || follower.has("reaped", "one") && follower.has("message", "two"));
+    let all = follower.lines();
+
+    let one = kinds(&all, "one");
+    assert_eq!((one[0].as_str(), one.last().unwrap().as_str()), ("born", "reaped"), "{one:?}");
+    for kind in ["turn", "tool", "text", "usage", "done", "outcome", "landed"] {
+        assert!(one.iter().any(|k| k == kind), "no {kind} in {one:?}");
+    }
+    let place = |kind: &str| one.iter().position(|k| k == kind).unwrap();
+    assert!(place("done") < place("outcome") && place("outcome") < place("landed"), "{one:?}");
+    let two = kinds(&all, "two");
+    for kind in ["born", "note", "question", "outcome", "message"] {
+        assert_eq!(two.iter().filter(|k| *k == kind).count(), 1, "{kind} in {two:?}");
+    }
+    assert!(all.iter().any(|line| line["kind"] == "gate" && line["exit"] == 0), "{all:?}");
+    let mut ids: Vec<&str> = all.iter().filter_map(|line| line["id"].as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "each is told once");
+
+    let rest = lines(&world.skein(&["events", "--since", &cursor(&halfway)]).ok().out);
+    let told = |lines: &[Value]| -> std::collections::BTreeSet<String> {
+        lines.iter().filter_map(|line| Some(line["id"].as_str()?.to_owned())).collect()
+    };
+    let (before, after) = (told(&halfway), told(&rest));
+    assert!(before.is_disjoint(&after), "nothing is told twice");
+    assert_eq!(before.union(&after).cloned().collect::<std::collections::BTreeSet<_>>(), told(&all));
+    assert!(told(&lines(&world.skein(&["events", "--since", "now"]).ok().out)).is_empty());
+    let only = lines(&world.skein(&["events", "two"]).ok().out);
+    assert!(only.iter().all(|line| line["kind"] == "cursor" || line["handle"] == "two"), "{only:?}");
+
+    let documented = documented();
+    for line in &all {
+        let kind = line["kind"].as_str().unwrap();
+        let known = documented.get(kind).unwrap_or_else(|| panic!("{kind} is not documented"));
+        for key in line.as_object().unwrap().keys() {
+            let always = ["v", "id", "at", "kind", "worker", "handle"].contains(&key.as_str());
+            assert!(always || known.contains(key), "{key} of {kind} is not documented");
+        }
+    }
+    world.skein(&["events", "--since", "1,w:x"]).code(129);
+    world.skein(&["events", "nobody"]).refused("no-such-worker", 1);
+}
+
+#[test]
+fn a_reader_that_stops_reading_holds_up_nobody_and_one_that_leaves_ends_the_stream() {
+    let world = World::new();
+    let mut command = world.command(&["events", "--follow"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    // More than a pipe holds, and nobody reads it.
+    let note = "x".repeat(4000);
+    let script = format!(
+        "i=0; while [ $i -lt 60 ]; do git skein worker note {note}; i=$((i+1)); done
+        echo 1 >n; git add n; git commit -qm n"
+    );
+    world.worker("w", &script);
+    assert_eq!(world.field("w", "outcome"), "ready");
+    assert!(child.try_wait().unwrap().is_none(), "it waits for its reader");
+    drop(child.stdout.take());
+    until("the stream ends", || child.try_wait().unwrap().is_some());
+    assert!(child.wait().unwrap().success());
+}
+
+/// Lines that a supervisor is just writing, and what a crash left of one.
+#[test]
+fn a_line_is_complete_or_absent() {
+    let world = World::new();
+    world.worker("w", "git skein worker note one; echo 1 >n; git add n; git commit -qm n");
+    let file = world.path(".git/skein/run").join(world.ulid("w")).join("events.jsonl");
+    let before = lines(&world.skein(&["events"]).ok().out);
+    let half = r#"{"at":1767225600,"kind":"note","text":"tw"#;
+    fs::write(&file, fs::read_to_string(&file).unwrap() + half).unwrap();
+    let with_half = lines(&world.skein(&["events"]).ok().out);
+    assert_eq!(before, with_half);
+    fs::write(&file, fs::read_to_string(&file).unwrap() + "o\"}\n").unwrap();
+    let rest = lines(&world.skein(&["events", "--since", &cursor(&with_half)]).ok().out);
+    assert_eq!((rest.len(), &rest[0]["text"]), (2, &"two".into()), "{rest:?}");
+}

@@ -73,6 +73,7 @@ pub use process::Ended;
 pub use process::Run;
 pub use process::run_to_end;
 pub use program::find_program;
+pub use program::is_read;
 pub use program::wait_until;
 pub use scratch::Scratch;
 pub use space::file_system;

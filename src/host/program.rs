@@ -4,6 +4,11 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::host::Env;
+use rustix::event::PollFd;
+use rustix::event::PollFlags;
+use rustix::event::Timespec;
+use rustix::event::poll;
+use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -25,6 +30,14 @@ pub fn find_program(env: &Env, program: &str) -> Result<PathBuf> {
             .next("install it, or give the full path after --")
             .into()
     })
+}
+
+/// Whether somebody may still read what is written to `out`: the other end of a pipe can be closed.
+pub fn is_read(out: &impl AsFd) -> bool {
+    let mut polled = [PollFd::new(out, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let _ = poll(&mut polled, Some(&now));
+    !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
 }
 
 /// Whether `true_now` came true within `limit`.

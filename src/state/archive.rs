@@ -167,6 +167,11 @@ impl View {
         self.closed(repo)?.iter().map(|entry| self.unfold(repo, entry)).collect()
     }
 
+    /// When each closed worker was closed.
+    pub fn closing_times(&self, repo: &Repo) -> Result<BTreeMap<WorkerId, i64>> {
+        Ok(self.closed(repo)?.into_iter().map(|entry| (entry.worker, entry.at)).collect())
+    }
+
     /// The closed worker that `name` means, if any does.
     pub fn archived_worker(&self, repo: &Repo, name: &str) -> Result<Option<Worker>> {
         let closed = self.closed(repo)?;

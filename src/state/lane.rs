@@ -81,6 +81,14 @@ pub fn records(repo: &Repo, tip: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> 
     walk(repo, tip).collect()
 }
 
+/// Those after the record at `known`, oldest first; all if it is not on the lane.
+pub fn records_since(repo: &Repo, tip: Oid, known: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> {
+    let new = |found: &Result<(Oid, LaneRecord)>| found.as_ref().map_or(true, |(at, _)| Some(*at) != known);
+    let mut found: Vec<(Oid, LaneRecord)> = walk(repo, Some(tip)).take_while(new).collect::<Result<_>>()?;
+    found.reverse();
+    Ok(found)
+}
+
 /// The same, read as far as it is asked for.
 fn walk(repo: &Repo, tip: Option<Oid>) -> impl Iterator<Item = Result<(Oid, LaneRecord)>> {
     let mut next = tip;

@@ -14,10 +14,12 @@ use crate::state::names;
 use crate::state::record::DeltaCommit;
 use crate::state::record::DeltaRecord;
 use crate::state::record::FrozenWork;
+use crate::state::record::Read;
 use crate::state::record::VERSION;
 use crate::state::record::WorkerRecord;
 use crate::state::record::encode;
 use crate::state::view::Worker;
+use crate::state::view::read;
 use bstr::BString;
 use bstr::ByteSlice;
 
@@ -61,6 +63,22 @@ pub fn end(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64, events:
     let tree = repo.objects.edit_tree(worker.tree, edits)?;
     let new = record_commit(repo, tree, vec![worker.at], at, &subject(record))?;
     Ok(Edit::update(names::worker(worker.id)?, worker.at, new))
+}
+
+/// The records of a worker with their commits, oldest first, from the one at `known` on; all if there is none. One
+/// that cannot be read is passed over.
+pub fn history(repo: &Repo, worker: &Worker, known: Option<Oid>) -> Result<Vec<(Oid, WorkerRecord)>> {
+    let mut found = Vec::new();
+    let mut next = Some(worker.at);
+    while let Some(oid) = next.filter(|oid| *oid != worker.record.base) {
+        let commit = repo.objects.commit(oid)?;
+        if let Read::Known(record) = read(repo, commit.tree, "record.json")? {
+            found.push((oid, record));
+        }
+        next = commit.parents.first().copied().filter(|_| Some(oid) != known);
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// The record that adds a frozen delta; the delta's tip becomes a parent, so it lives as long as the record.

@@ -10,6 +10,7 @@ mod desk;
 mod dirty;
 pub mod dispatch;
 pub mod doctor;
+pub mod events;
 mod finish;
 pub mod freeze;
 pub mod fsck;

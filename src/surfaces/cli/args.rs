@@ -1,5 +1,6 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
+use crate::domain::Since;
 use crate::domain::limit;
 use crate::domain::span;
 use crate::surfaces::cli::worker::Worker;
@@ -76,6 +77,20 @@ pub enum Verb {
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
+    /// Print what happens to workers, a JSON object a line, for other programs.
+    ///
+    /// The forms of the lines are in `docs/events.md`. Each look at what is new ends with a line of the kind
+    /// `cursor`; given to `--since`, the stream goes on from there.
+    Events {
+        /// Only these workers, by handle or id.
+        workers: Vec<String>,
+        /// Go on until interrupted, or until nobody reads any more.
+        #[arg(short, long)]
+        follow: bool,
+        /// Begin where this cursor says, or with `now`; else with the birth of each open worker.
+        #[arg(long, value_name = "CURSOR")]
+        since: Option<Since>,
+    },
     /// Wait until workers have ended. The exit code tells how.
     Wait {
         /// Workers, by handle or id; if none is named, all that run.

@@ -1,6 +1,7 @@
 //! The command line: parse, call one verb, show what it returned.
 
 mod args;
+mod events;
 mod run;
 mod worker;
 

@@ -12,6 +12,7 @@ use crate::host::Env;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
+use crate::surfaces::cli::events;
 use crate::surfaces::demo;
 use crate::surfaces::present::Ends;
 use crate::surfaces::present::Page;
@@ -136,6 +137,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Dispatch(_) => "dispatch",
         Verb::Status { .. } => "status",
         Verb::Show(_) => "show",
+        Verb::Events { .. } => "events",
         Verb::Wait { .. } => "wait",
         Verb::Stop { .. } => "stop",
         Verb::Attach { .. } => "attach",
@@ -185,6 +187,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let shown = verbs::show::run(&session, &args.worker, part(args))?;
             Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
         }
+        Verb::Events { workers, follow, since } => events::run(&session, workers, *follow, since.clone()),
         Verb::Wait { workers, any, timeout } => {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }

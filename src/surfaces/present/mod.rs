@@ -3,6 +3,7 @@
 mod batch;
 mod completions;
 mod doctor;
+mod events;
 mod fsck;
 mod funnel;
 mod land_all;
@@ -120,8 +121,13 @@ impl Page {
 /// spelling for it.
 fn envelope<T: Serialize>(verb: &str, key: &str, value: &T) -> String {
     let value = serde_json::json!({ "schema": "git-skein/1", "verb": verb, key: value });
+    harmless(&format!("{value:#}\n"))
+}
+
+/// JSON with what could steer a terminal in its other spelling.
+fn harmless(json: &str) -> String {
     let mut text = String::new();
-    for c in format!("{value:#}\n").chars() {
+    for c in json.chars() {
         if steers(c) {
             text.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
