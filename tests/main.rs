@@ -26,6 +26,7 @@ mod hostile;
 mod identity;
 mod jail;
 mod landed;
+mod limits;
 mod manual;
 mod matrix;
 mod mcp;

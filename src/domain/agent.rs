@@ -1,7 +1,11 @@
 //! The agents that are known by name: how each is called, where it keeps its own state, and what its output says.
 
+mod limit;
 mod said;
 
+pub use limit::Day;
+pub use limit::Reset;
+pub use limit::limit;
 pub use said::Said;
 
 use crate::domain::Jail;
@@ -21,6 +25,8 @@ pub struct Agent {
     pub state: &'static [&'static str],
     /// A regular expression for the line that ends its work; some stay after it.
     pub ends: Option<&'static str>,
+    /// A regular expression for the line that says that it goes on after all.
+    pub goes_on: Option<&'static str>,
     /// How events begin that say again what others say.
     noise: Option<&'static str>,
     /// What an event of its output says.
@@ -36,6 +42,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--permission-mode", "acceptEdits"],
         state: &[".claude"],
         ends: Some(r#"^\{"type":"result","#),
+        goes_on: None,
         noise: None,
         said: said::claude,
     },
@@ -46,6 +53,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--sandbox", "workspace-write"],
         state: &[".codex"],
         ends: Some(r#"^\{"type":"turn\.(completed|failed)""#),
+        goes_on: None,
         noise: None,
         said: said::codex,
     },
@@ -56,6 +64,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".pi"],
         ends: Some(r#"^\{"type":"agent_end""#),
+        goes_on: Some(r#"^\{"type":"(agent_start|auto_retry_start|compaction_start)""#),
         noise: Some(r#"{"type":"message_update""#),
         said: said::pi,
     },
@@ -66,6 +75,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         ends: Some(r#"^\{"type":"step_finish",.*"reason":"stop""#),
+        goes_on: None,
         noise: None,
         said: said::opencode,
     },
@@ -76,6 +86,7 @@ pub const AGENTS: &[Agent] = &[
         free: &["--approval-mode", "auto_edit"],
         state: &[".gemini"],
         ends: Some(r#"^\{"type":"result""#),
+        goes_on: None,
         noise: None,
         said: said::gemini,
     },
@@ -86,6 +97,7 @@ pub const AGENTS: &[Agent] = &[
         free: &[],
         state: &[".aider"],
         ends: None,
+        goes_on: None,
         noise: None,
         said: said::nothing,
     },

@@ -174,6 +174,7 @@ tokens! {
     Archived "archived" No;
     UnknownRecord "unknown-record" No;
     AgentNotFound "agent-not-found" No;
+    AgentPaused "agent-paused" Busy;
     NoJail "no-jail" No;
     BadLimit "bad-limit" No;
     NoPane "no-pane" No;

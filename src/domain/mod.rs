@@ -29,7 +29,10 @@ mod worker;
 
 pub use agent::AGENTS;
 pub use agent::Agent;
+pub use agent::Day;
+pub use agent::Reset;
 pub use agent::Said;
+pub use agent::limit as usage_limit;
 pub use bounds::Bounds;
 pub use change::Change;
 pub use change::Entry;
@@ -108,3 +111,4 @@ pub use worker::Liveness;
 pub use worker::Outcome;
 pub use worker::Work;
 pub use worker::conclude;
+pub use worker::date;

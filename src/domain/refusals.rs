@@ -1,10 +1,9 @@
 //! What every refusal means. `help refusals` and docs/refusals.md are made from this table.
 
-mod dispatch;
 mod undo;
+mod workers;
 
 use crate::domain::Token;
-use dispatch::DISPATCH;
 
 /// One refusal for people. Names that a message fills in stand as `<…>`; what is code stands in backticks.
 #[derive(Debug, Clone, Copy)]
@@ -166,66 +165,8 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
         ],
     ),
-    ("Dispatch", DISPATCH),
-    (
-        "Speaking as a worker, and to one",
-        &[
-            Explained {
-                token: Token::NotAWorker,
-                means: "`git skein worker` was given where no worker runs, or its supervisor is gone",
-                show: "`env | grep SKEIN_OUTBOX` (git takes no part in it)",
-                next: "Give it from inside a running worker",
-            },
-            Explained {
-                token: Token::NotTheWorker,
-                means: "A request in the outbox of a worker came from a process that its agent did not start, or that no longer waits",
-                show: "`env | grep SKEIN_` (git takes no part in it)",
-                next: "Let the agent say it, or something that it started",
-            },
-            Explained {
-                token: Token::BadCall,
-                means: "A request of a worker is no small regular file, is not of the form that is spoken, or has an empty or endless text",
-                show: "`git skein worker -h`",
-                next: "Say it again as the help has it",
-            },
-            Explained {
-                token: Token::Vague,
-                means: "`worker done` does not say what was changed or what shows it; what is missing is named",
-                show: "`git log --stat`",
-                next: "Say it again with a summary and evidence that can be looked at",
-            },
-            Explained {
-                token: Token::SpawnRefused,
-                means: "This worker may not start others, or no more of them, or none as deep as that",
-                show: "`git config --get skein.spawn`",
-                next: "Let the worker do it itself, or allow it: `git skein dispatch --spawn 1 …`",
-            },
-            Explained {
-                token: Token::TurnEnded,
-                means: "The worker has said its last word: it is done, has failed or has asked a question",
-                show: "`git log -1`",
-                next: "End the turn",
-            },
-            Explained {
-                token: Token::HeadMoved,
-                means: "`worker commit` was asked for on a `HEAD` that is not the worker's any more",
-                show: "`git reflog -3`",
-                next: "Look at what moved it, then commit again",
-            },
-            Explained {
-                token: Token::NoSuchQuestion,
-                means: "`tell --to` names no question of the worker that is open",
-                show: "`git for-each-ref refs/skein`",
-                next: "`git skein show` lists what it asks",
-            },
-            Explained {
-                token: Token::Undeliverable,
-                means: "The worker has ended and asked nothing, so it will never ask for a message",
-                show: "`git for-each-ref refs/skein`",
-                next: "Dispatch another worker with what is to be done",
-            },
-        ],
-    ),
+    ("Dispatch", workers::DISPATCH),
+    ("Speaking as a worker, and to one", workers::SPEAKING),
     (
         "Import",
         &[

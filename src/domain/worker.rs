@@ -109,6 +109,10 @@ pub enum End {
     GaveUp(String),
     /// It asked a person something.
     Asked(String),
+    /// Its agent ran into a usage limit, which passes at that time.
+    Limited(String, i64),
+    /// The last that it said was an error.
+    Erred(String),
 }
 
 /// What the worktree holds when the run has ended.
@@ -157,9 +161,19 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         End::NotFrozen(why) => because(Outcome::NeedsInput, &format!("its work cannot be taken: {why}")),
         End::GaveUp(reason) => because(Outcome::Failed, &format!("it gave up: {}", brief(reason))),
         End::Asked(question) => because(Outcome::NeedsInput, &format!("it asks: {}", brief(question))),
+        End::Limited(agent, until) => because(
+            Outcome::NeedsInput,
+            &format!("paused until {}: the usage limit of {agent}", date(*until)),
+        ),
+        End::Erred(error) => because(Outcome::Failed, &format!("its agent reports: {}", brief(error))),
         End::Stopped => because(Outcome::Stopped, "stopped by a person"),
         End::SupervisorLost => because(Outcome::Failed, "its supervisor was lost"),
     }
+}
+
+/// A time for people.
+pub fn date(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |t| t.to_string())
 }
 
 /// The beginning of a text, on one line.
@@ -207,6 +221,9 @@ mod tests {
             (End::NotFrozen("why".into()), clean, Outcome::NeedsInput),
             (End::GaveUp("why".into()), clean, Outcome::Failed),
             (End::Asked("what?".into()), clean, Outcome::NeedsInput),
+            (End::Limited("claude".into(), 1), clean, Outcome::NeedsInput),
+            (End::Limited("claude".into(), 1), outside, Outcome::Failed),
+            (End::Erred("529".into()), clean, Outcome::Failed),
         ] {
             assert_eq!(conclude(&end, work).0, want, "{end:?}");
         }

@@ -1,7 +1,12 @@
 //! Time and randomness as values. The only caller of `SystemTime::now`; builds for tests can fix both by
 //! `SKEIN_CLOCK` (milliseconds since 1970) and `SKEIN_SEED` (a number).
 
+use crate::domain::Day;
+use crate::domain::Reset;
 use crate::host::env::Env;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 use std::sync::atomic::AtomicU64;
@@ -34,10 +39,43 @@ impl Clock {
         i64::try_from(self.now_millis() / 1000).unwrap_or(i64::MAX)
     }
 
+    /// The time that `reset` means, if that is to come: in at most a year.
+    pub fn moment(&self, reset: &Reset) -> Option<i64> {
+        let now = self.now_secs();
+        let at = match reset {
+            Reset::At(at) => *at,
+            Reset::After(seconds) => now + seconds,
+            Reset::Clock { hour, minute, day, zone } => {
+                let zone = match zone {
+                    Some(name) => TimeZone::get(name).ok()?,
+                    None => TimeZone::try_system().unwrap_or(TimeZone::UTC),
+                };
+                next(now, (*hour, *minute), day.as_ref(), &zone)?
+            }
+        };
+        (at > now && at - now < 366 * 86_400).then_some(at)
+    }
+
     /// 80 random bits, as the second half of a ULID wants them.
     pub fn distinct(&self) -> u128 {
         let count = self.drawn.fetch_add(1, Ordering::Relaxed);
         self.fixed.distinct(count).unwrap_or_else(|| random(count)) & EIGHTY_BITS
+    }
+}
+
+/// The next time that it is this time of day there, or of that day.
+fn next(now: i64, (hour, minute): (i8, i8), day: Option<&Day>, zone: &TimeZone) -> Option<i64> {
+    let today = Timestamp::from_second(now).ok()?.to_zoned_datetime(zone.clone()).date();
+    let at = |date: Date| {
+        Some(date.at(hour, minute, 0, 0).to_zoned_datetime(zone.clone()).ok()?.timestamp().as_second())
+    };
+    let Some(day) = day else {
+        return at(today).filter(|at| *at > now).or_else(|| at(today.tomorrow().ok()?));
+    };
+    let of = |year: i16| at(Date::new(year, day.month, day.day).ok()?);
+    match day.year {
+        Some(year) => of(year),
+        None => of(today.year()).filter(|at| *at > now).or_else(|| of(today.year() + 1)),
     }
 }
 
@@ -125,6 +163,29 @@ mod tests {
         let clock = Clock::system(&Env::of(&[]));
         assert!(clock.now_millis() > 1_577_836_800_000);
         assert!(clock.now_secs() > 1_577_836_800);
+    }
+
+    /// 2026-01-01T00:00:00Z, a Thursday.
+    #[cfg(feature = "faults")]
+    #[test]
+    fn a_time_of_day_is_the_next_one() {
+        let clock = Clock::system(&Env::of(&[("SKEIN_CLOCK", "1767225600000")]));
+        let now = clock.now_secs();
+        let at = |hour, minute, day: Option<(i8, i8, Option<i16>)>, zone: &str| {
+            let day = day.map(|(month, day, year)| Day { month, day, year });
+            clock.moment(&Reset::Clock { hour, minute, day, zone: Some(zone.to_owned()) })
+        };
+        assert_eq!(at(3, 30, None, "UTC"), Some(now + 3 * 3600 + 1800));
+        assert_eq!(at(0, 0, None, "UTC"), Some(now + 86_400));
+        assert_eq!(at(9, 0, Some((1, 5, None)), "UTC"), Some(now + 4 * 86_400 + 9 * 3600));
+        assert_eq!(at(9, 0, Some((12, 31, None)), "UTC"), Some(now + 364 * 86_400 + 9 * 3600));
+        assert_eq!(at(9, 0, Some((12, 31, Some(2025))), "UTC"), None, "it has passed");
+        assert_eq!(at(9, 0, Some((2, 30, None)), "UTC"), None);
+        assert_eq!(at(9, 0, None, "Moon/Crater"), None);
+        // Where there are no zones, only UTC is known.
+        assert!([Some(now + 7200), None].contains(&at(3, 0, None, "Europe/Berlin")));
+        assert_eq!(clock.moment(&Reset::After(5)), Some(now + 5));
+        assert_eq!(clock.moment(&Reset::At(now)), None);
     }
 
     #[cfg(feature = "faults")]

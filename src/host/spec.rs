@@ -29,6 +29,8 @@ pub struct Spec {
     pub silence: Option<Duration>,
     /// A line of output that matches means that the agent is done.
     pub done: Option<Regex>,
+    /// A line after that one that means that it is not.
+    pub goes_on: Option<Regex>,
     /// How long a process that was asked to stop may take.
     pub grace: Duration,
     pub control: Control,
@@ -48,6 +50,7 @@ impl Spec {
             timeout: None,
             silence: None,
             done: None,
+            goes_on: None,
             grace: GRACE,
             control: Control::new(),
             spared: Spared::default(),

@@ -163,6 +163,9 @@ impl Supervised<'_> {
     fn hear(&self, line: &[u8]) {
         self.remember(line);
         let mut done = self.heard.done.borrow_mut();
+        if self.spec.goes_on.as_ref().is_some_and(|pattern| pattern.is_match(line)) {
+            *done = None;
+        }
         if done.is_none() && self.spec.done.as_ref().is_some_and(|pattern| pattern.is_match(line)) {
             *done = Some(line.to_vec());
             self.heard.told.notify_one();
@@ -189,6 +192,9 @@ impl Supervised<'_> {
                 () = self.heard.told.notified() => {
                     // Most exit by themselves then, and have something to put in order first.
                     let exited = timeout(LEAVING, child.wait()).await.ok().and_then(std::result::Result::ok);
+                    if exited.is_none() && self.heard.done.borrow().is_none() {
+                        continue;
+                    }
                     break (Cause::Done { line: Vec::new() }, exited);
                 }
                 () = spec.control.stopped() => break (Cause::Stopped, None),
@@ -314,6 +320,13 @@ mod tests {
             assert_eq!(end.cause, Cause::Done { line: line.into() });
             assert!(!end.killed);
         }
+        let goes_on = Some(Regex::new("^again$").unwrap());
+        let spec = Spec {
+            done: done.clone(),
+            goes_on,
+            ..sh("echo done 1; echo again; sleep 3; echo done 2; sleep 600", dir.path())
+        };
+        assert_eq!(run(spec).cause, Cause::Done { line: b"done 2".to_vec() });
         let not = run(Spec { done, ..sh("printf 'done 7, or not\n'", dir.path()) });
         assert_eq!(not.cause, Cause::Exited { code: 0 });
     }

@@ -69,6 +69,12 @@ pub struct WorkerRecord {
     /// What it said of its work when it said that it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// Until when its agent cannot go on: it ran into a usage limit. In seconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<i64>,
+    /// The name that its agent gave to its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// What it asked, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,

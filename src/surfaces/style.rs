@@ -1,5 +1,7 @@
 //! Bytes from workers on their way to a terminal, and the few styles there are.
 
+pub use crate::domain::date;
+
 use anstyle::AnsiColor;
 use anstyle::Style;
 
@@ -51,11 +53,6 @@ pub fn span(seconds: i64) -> String {
         s @ 3600..86400 => format!("{}h", s / 3600),
         s => format!("{}d", s / 86400),
     }
-}
-
-/// Seconds since the epoch as UTC.
-pub fn date(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |t| t.to_string())
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::verbs::session::Session;
 use crate::verbs::upon;
 use crate::verbs::wait;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Where each task stands when the command ends.
 #[derive(Debug, Serialize)]
@@ -127,6 +128,7 @@ pub fn run(
     };
     let entries = tasks.iter().zip(&requests).map(entry).collect::<Result<Vec<Entry>>>()?;
     let mut batch = Batch { tasks: entries };
+    let mut paused = BTreeSet::new();
     loop {
         let view = session.view()?;
         if look(session, &view, &requests, &mut batch)? {
@@ -140,7 +142,7 @@ pub fn run(
             }
         }
         skip(session, &mut batch);
-        start(session, &requests, &mut batch, at_once)?;
+        start(session, &requests, &mut batch, at_once, &mut paused)?;
         skip(session, &mut batch);
         let open = |state: &State| matches!(state, State::Waiting) || wait && state.runs();
         if !batch.tasks.iter().any(|entry| open(&entry.state)) {
@@ -267,7 +269,13 @@ fn upon(session: &Session<'_>, entry: &Entry, request: &Request) -> Result<Optio
 }
 
 /// Starts as many as may run, in the order of the file.
-fn start(session: &mut Session<'_>, requests: &[Request], batch: &mut Batch, at_once: usize) -> Result<()> {
+fn start(
+    session: &mut Session<'_>,
+    requests: &[Request],
+    batch: &mut Batch,
+    at_once: usize,
+    paused: &mut BTreeSet<String>,
+) -> Result<()> {
     let ready: Vec<String> =
         batch.tasks.iter().filter(|e| e.state.is_ready()).map(|e| e.name.to_string()).collect();
     let mut free = at_once.saturating_sub(batch.tasks.iter().filter(|e| e.state.runs()).count());
@@ -289,6 +297,13 @@ fn start(session: &mut Session<'_>, requests: &[Request], batch: &mut Batch, at_
                 ));
                 let outcome = Outcome::Active;
                 State::Started { worker: done.worker, outcome, reason: None, base: done.base }
+            }
+            // It passes: then it is tried again.
+            Err(Failure::Refusal(refusal)) if refusal.token == Token::AgentPaused => {
+                if paused.insert(refusal.says.clone()) {
+                    session.tell(format!("{}: {}; waiting", entry.name, refusal.says));
+                }
+                State::Waiting
             }
             Err(Failure::Refusal(refusal)) if refusal.token.exit() != Exit::Fault => {
                 session.tell(format!("{}: {}", entry.name, refusal.says));

@@ -37,6 +37,8 @@ use crate::verbs::init;
 use crate::verbs::jail;
 use crate::verbs::outside::Outside;
 use crate::verbs::pane;
+use crate::verbs::pause;
+use crate::verbs::pause::AtLimit;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
 use crate::verbs::supervise::Job;
@@ -68,6 +70,8 @@ pub struct Request {
     pub parent: Option<Parent>,
     /// The name of a known agent, if `argv` is empty; else as `skein.agent` says.
     pub agent: Option<String>,
+    /// What to do while its usage limit is reached.
+    pub at_limit: AtLimit,
     /// Empty: the agent, else the built-in scripted one.
     pub argv: Vec<String>,
     /// In a tmux window that a person can look at.
@@ -117,6 +121,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
 pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     let request = &with_agent(session, request)?;
     let wish = check(session, request)?;
+    pause::heed(session, request.at_limit, &request.argv)?;
     let view = session.view()?;
     let (onto, target) = target(session, &view, request)?;
     let dirty = if request.with_dirty { Some(Checkout::look(session)?) } else { None };
@@ -288,6 +293,8 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         parent: request.parent.clone(),
         spawn: request.spawn.map_or_else(|| deepest(session.config.get("skein.spawn")), Ok)?,
         claim: None,
+        paused: None,
+        session: None,
         questions: Vec::new(),
         messages: Vec::new(),
     };

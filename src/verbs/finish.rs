@@ -88,9 +88,14 @@ pub fn close(
         flags.dedup();
         let (outcome, reason) = conclude(end, work);
         let at = session.clock.now_secs();
+        let paused = match end {
+            End::Limited(_, until) if outcome == Outcome::NeedsInput => Some(*until),
+            _ => None,
+        };
         let record = WorkerRecord {
             outcome,
             reason,
+            paused,
             ended: Some(at),
             exit,
             tip: Some(seen.head),

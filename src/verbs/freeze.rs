@@ -232,7 +232,10 @@ fn judge(worker: &Worker, take: Take) -> Result<()> {
     let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);
     let fine = match record.outcome {
         Outcome::Ready | Outcome::Stopped => true,
-        Outcome::NeedsInput => uncommitted,
+        // Its run was over, and not just its turn.
+        Outcome::NeedsInput => {
+            uncommitted && record.paused.is_none() && record.open_questions().next().is_none()
+        }
         Outcome::Active | Outcome::Failed => false,
     };
     if fine || take.any_outcome {

@@ -29,6 +29,7 @@ mod outside;
 #[cfg(any(test, feature = "bench"))]
 mod overlap;
 pub mod pane;
+pub mod pause;
 mod proof;
 pub mod reap;
 mod reclaim;

@@ -2,20 +2,28 @@
 //! line. It is for people and for other programs, and never holds up the run.
 
 use crate::domain::Agent;
+use crate::domain::End;
 use crate::domain::Event;
 use crate::domain::Result;
 use crate::domain::Said;
 use crate::domain::WorkerId;
 use crate::domain::capped;
+use crate::domain::mask;
 use crate::state::Worker;
 use crate::verbs::session::Session;
+use bstr::ByteSlice;
 use std::cell::Cell;
+use std::cell::RefCell;
+use tokio::sync::Notify;
 
 /// Bytes of events that are kept here.
 const MOST: u64 = 4 << 20;
 
 /// Of these, kept free for what must not be missing.
 const RESERVE: u64 = 1 << 20;
+
+/// Of a last line.
+const LAST: usize = 8 << 10;
 
 /// Of the events in the record.
 const RECORD: usize = 1 << 20;
@@ -27,6 +35,14 @@ pub struct Recorder<'s, 'e> {
     agent: Option<&'static Agent>,
     ends: Option<regex::bytes::Regex>,
     bytes: Cell<u64>,
+    /// The error that was said last, if nothing came after it.
+    error: RefCell<Option<String>>,
+    /// When the usage limit passes that was said last, if nothing came after that.
+    limit: Cell<Option<i64>>,
+    /// The last line of an agent that has no events.
+    last: RefCell<Vec<u8>>,
+    named: RefCell<Option<String>>,
+    learnt: Notify,
 }
 
 impl<'s, 'e> Recorder<'s, 'e> {
@@ -56,19 +72,94 @@ impl<'s, 'e> Recorder<'s, 'e> {
             }
         };
         let ends = agent.and_then(|agent| regex::bytes::Regex::new(agent.ends?).ok());
-        Ok(Recorder { session, id: worker.id, agent, ends, bytes: Cell::new(before.len() as u64) })
+        Ok(Recorder {
+            session,
+            id: worker.id,
+            agent,
+            ends,
+            bytes: Cell::new(before.len() as u64),
+            error: RefCell::default(),
+            limit: Cell::default(),
+            last: RefCell::default(),
+            named: RefCell::new(worker.record.session.clone()),
+            learnt: Notify::new(),
+        })
     }
 
     /// A line of the agent's output.
     pub fn heard(&self, line: &[u8]) {
-        let Some(agent) = self.agent else { return };
+        let Some(agent) = self.agent.filter(|agent| agent.ends.is_some()) else {
+            // Of what has no events the last line counts. It is only kept here: there may be very many.
+            if !line.trim().is_empty() {
+                let mut last = self.last.borrow_mut();
+                last.clear();
+                last.extend_from_slice(&line[..line.len().min(LAST)]);
+            }
+            return;
+        };
+        if line.first() != Some(&b'{') {
+            if let Some(limit) = line.to_str().ok().and_then(|line| self.limited(line)) {
+                self.limit.set(Some(limit));
+            }
+            return;
+        }
         let said = agent.said(line);
         // The last event can be too long to be read as one.
         let is_last = said.is_empty() && self.ends.as_ref().is_some_and(|ends| ends.is_match(line));
         for said in said.iter().chain(is_last.then_some(&Said::Done)) {
+            self.take(said);
             if let Some(event) = Event::of(self.now(), said) {
                 self.write(&event);
             }
+        }
+    }
+
+    fn take(&self, said: &Said) {
+        match said {
+            Said::Error(error) => {
+                let limit = self.limited(error);
+                self.limit.set(limit.or(self.limit.get()));
+                self.error.replace(Some(error.clone()));
+            }
+            Said::Turn | Said::Tool(..) | Said::Text(_) => {
+                self.limit.set(None);
+                self.error.take();
+            }
+            Said::Session(name) => {
+                if self.named.replace(Some(name.clone())).as_ref() != Some(name) {
+                    self.learnt.notify_one();
+                }
+            }
+            Said::Usage(..) | Said::Done => {}
+        }
+    }
+
+    /// Resolves when there is something for the record.
+    pub async fn learnt(&self) {
+        self.learnt.notified().await;
+    }
+
+    fn limited(&self, line: &str) -> Option<i64> {
+        self.session.clock.moment(&crate::domain::usage_limit(line)?)
+    }
+
+    /// The name of its session.
+    pub fn named(&self) -> Option<String> {
+        self.named.borrow().clone()
+    }
+
+    /// How the run has ended, in the light of what was said last. A limit that has passed meanwhile is none.
+    pub fn end(&self, end: End) -> End {
+        let error = self.error.borrow().clone();
+        let fine = matches!(end, End::Exited(0) | End::Done);
+        let gone = matches!(end, End::Exited(_) | End::Done | End::Silent(_));
+        let limit = self.limit.get().or_else(|| self.limited(&self.last.borrow().to_str_lossy()));
+        match (limit.filter(|until| *until > self.now()), error) {
+            (Some(until), error) if gone && (!fine || error.is_some()) => {
+                End::Limited(self.agent.map_or("its agent", |agent| agent.name).to_owned(), until)
+            }
+            (_, Some(error)) if fine => End::Erred(mask(&error)),
+            _ => end,
         }
     }
 

@@ -50,6 +50,9 @@ pub struct Row {
     pub task: String,
     pub outcome: Outcome,
     pub reason: Option<String>,
+    /// Until when its agent cannot go on, while that is to come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<i64>,
     /// As long as its record says that it runs.
     pub liveness: Option<Liveness>,
     pub flags: Vec<Flag>,
@@ -199,6 +202,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         task: record.task.clone(),
         outcome: record.outcome,
         reason: record.reason.clone(),
+        paused: record.paused.filter(|until| *until > session.clock.now_secs()),
         liveness,
         flags: record.flags.clone(),
         base: record.base,

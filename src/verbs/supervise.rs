@@ -242,6 +242,11 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
                 desk.has_left();
                 control.stop();
             }
+            () = recorder.learnt() => {
+                if let Err(failure) = note_session(session, id, &recorder) {
+                    session.tell(format!("session: {failure}"));
+                }
+            }
             () = desk.called() => {
                 control.touch();
                 let requests = desk.requests();
@@ -270,7 +275,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         session.tell(format!("giving the worktree back: {failure}"));
     }
     let outside = Outside::since(session, before.as_ref(), id)?;
-    close(session, id, admin, ended, &seen, outside, desk.end())
+    close(session, id, admin, ended, &seen, outside, (desk.end(), &recorder))
 }
 
 /// Keeps what is there now. A tree in the middle of a change is looked at again: nothing is lost by one failure.
@@ -319,7 +324,7 @@ fn close(
     ended: Result<crate::host::End>,
     seen: &Seen,
     outside: Vec<String>,
-    said: Option<&End>,
+    (said, recorder): (Option<&End>, &Recorder<'_, '_>),
 ) -> Result<()> {
     let (end, exit, mut flags) = match ended {
         Ok(ended) => {
@@ -339,6 +344,7 @@ fn close(
     let end = match said {
         Some(said) => last_word(session, id, said, seen, outside.is_empty()),
         None => {
+            let end = recorder.end(end);
             // What cannot be frozen now is said to whoever imports it.
             if matches!(end, End::Exited(0) | End::Done) && outside.is_empty() {
                 let _ = freeze_commits(session, id, seen);
@@ -346,7 +352,17 @@ fn close(
             end
         }
     };
+    note_session(session, id, recorder)?;
     finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
+}
+
+/// Puts the name of the agent's session on the record, so that it can be taken up again whatever comes.
+fn note_session(session: &Session<'_>, id: WorkerId, recorder: &Recorder<'_, '_>) -> Result<()> {
+    let Some(name) = recorder.named() else { return Ok(()) };
+    finish::amend(session, id, |record| {
+        record.session = Some(name.clone());
+        Ok(())
+    })
 }
 
 /// How a run ended whose worker said so. What it claims to have done is frozen before its record says that.
@@ -440,6 +456,8 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         && spec.done.is_none()
     {
         spec.done = regex::bytes::Regex::new(ends).ok();
+        let goes_on = Agent::of(&job.argv).and_then(|agent| agent.goes_on);
+        spec.goes_on = goes_on.and_then(|goes_on| regex::bytes::Regex::new(goes_on).ok());
     }
     spec.control = Control::new();
     let bounds = if job.tmux {

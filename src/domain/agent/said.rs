@@ -45,6 +45,10 @@ fn session(found: &mut Vec<Said>, id: &str) {
 pub(super) fn claude(event: &Value, found: &mut Vec<Said>) {
     match text(event, "/type") {
         "system" => session(found, text(event, "/session_id")),
+        "rate_limit_event" if text(event, "/rate_limit_info/status") == "rejected" => {
+            let at = number(event, "/rate_limit_info/resetsAt");
+            found.push(Said::Error(format!("usage limit reached|{at}")));
+        }
         "assistant" => {
             found.push(Said::Turn);
             let parts = event.pointer("/message/content").and_then(Value::as_array);
@@ -83,6 +87,7 @@ pub(super) fn codex(event: &Value, found: &mut Vec<Said>) {
             found.push(Said::Tool("command_execution".into(), text(event, "/item/command").to_owned()));
         }
         ("item.completed", "agent_message") => words(found, text(event, "/item/text")),
+        ("error", _) => found.push(Said::Error(text(event, "/message").to_owned())),
         ("turn.failed", _) => {
             found.extend([Said::Error(text(event, "/error/message").to_owned()), Said::Done]);
         }

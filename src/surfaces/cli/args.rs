@@ -328,6 +328,12 @@ pub struct Dispatch {
     /// none may.
     #[arg(long, value_name = "N")]
     pub spawn: Option<u32>,
+    /// If a worker of the same agent ran into its usage limit, stay until that passes.
+    #[arg(long, conflicts_with = "ignore_limit")]
+    pub wait_limit: bool,
+    /// Start the agent even if its usage limit is reached.
+    #[arg(long)]
+    pub ignore_limit: bool,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly

@@ -19,6 +19,7 @@ use crate::surfaces::present::Page;
 use crate::verbs;
 use crate::verbs::dispatch::Dispatched;
 use crate::verbs::land::Request;
+use crate::verbs::pause::AtLimit;
 use crate::verbs::session::Session;
 use crate::verbs::show::Part;
 use clap::Parser;
@@ -311,6 +312,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
         jail: args.jail.clone(),
         require_jail: args.require_jail,
         spawn: args.spawn,
+        at_limit: at_limit(args.wait_limit, args.ignore_limit),
         agent: args.agent.clone(),
         argv: args.argv.clone(),
         tmux: args.tmux,
@@ -347,6 +349,14 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
     }
     let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
     Ok(Page::wait("dispatch", &waited, json))
+}
+
+fn at_limit(wait: bool, ignore: bool) -> AtLimit {
+    match (wait, ignore) {
+        (true, _) => AtLimit::Wait,
+        (_, true) => AtLimit::Ignore,
+        _ => AtLimit::Refuse,
+    }
 }
 
 /// A file is looked for where the command runs, `-C` included.

@@ -25,11 +25,6 @@ impl Page {
             Err(e) => Err(e),
         }
     }
-
-    /// Nothing more to print.
-    pub fn nothing() -> Page {
-        Page::text(String::new())
-    }
 }
 
 #[derive(Serialize)]

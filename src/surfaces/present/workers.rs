@@ -154,7 +154,10 @@ fn state(row: &Row) -> String {
     match row.landed {
         Some(_) if row.taken_back => "taken back".to_owned(),
         Some(_) => "landed".to_owned(),
-        None => row.outcome.to_string(),
+        None => match row.paused {
+            Some(until) => format!("paused until {}", date(until)),
+            None => row.outcome.to_string(),
+        },
     }
 }
 
@@ -224,6 +227,7 @@ fn card(card: &Card) -> String {
         field("said", first(&said.text));
         field("error", first(&said.error));
     }
+    field("paused", row.paused.map(|until| format!("until {}", date(until))).unwrap_or_default());
     field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
     field("jail", card.jail.word().to_owned());
     field("paths", line(&card.paths.join(" ")));
