@@ -36,6 +36,7 @@ mod races;
 mod readme;
 mod reap;
 mod refusals;
+mod resume;
 mod saying;
 mod shapes;
 mod spawn;

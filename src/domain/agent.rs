@@ -17,6 +17,8 @@ pub struct Agent {
     pub name: &'static str,
     /// How it is called for one task. `{fences}` stands for what says how far it may go by itself.
     call: &'static [&'static str],
+    /// How its command takes up a session again, and where that goes in it.
+    again: Option<(&'static str, Place)>,
     /// Its fences in a jail, which is one.
     jailed: &'static [&'static str],
     /// Its fences without a jail.
@@ -33,11 +35,22 @@ pub struct Agent {
     said: fn(&Value, &mut Vec<Said>),
 }
 
+/// Where words go in a command.
+enum Place {
+    /// Behind the program.
+    First,
+    /// Behind this word.
+    Behind(&'static str),
+    /// Before the task.
+    Last,
+}
+
 /// In the order in which they are listed.
 pub const AGENTS: &[Agent] = &[
     Agent {
         name: "claude",
         call: &["-p", "{brief}", "--output-format", "stream-json", "--verbose", FENCES],
+        again: Some(("--resume", Place::First)),
         jailed: &["--dangerously-skip-permissions"],
         free: &["--permission-mode", "acceptEdits"],
         state: &[".claude"],
@@ -49,6 +62,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "codex",
         call: &["exec", "--json", FENCES, "{brief}"],
+        again: Some(("resume", Place::Last)),
         jailed: &["--dangerously-bypass-approvals-and-sandbox"],
         free: &["--sandbox", "workspace-write"],
         state: &[".codex"],
@@ -60,6 +74,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "pi",
         call: &["--mode", "json", "-p", "{brief}"],
+        again: Some(("--session", Place::First)),
         jailed: &[],
         free: &[],
         state: &[".pi"],
@@ -71,6 +86,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "opencode",
         call: &["run", "--format", "json", "{brief}"],
+        again: Some(("--session", Place::Behind("run"))),
         jailed: &[],
         free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
@@ -82,6 +98,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "gemini",
         call: &["--output-format", "stream-json", FENCES, "-p", "{brief}"],
+        again: Some(("--resume", Place::First)),
         jailed: &["--approval-mode", "yolo"],
         free: &["--approval-mode", "auto_edit"],
         state: &[".gemini"],
@@ -93,6 +110,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "aider",
         call: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        again: None,
         jailed: &[],
         free: &[],
         state: &[".aider"],
@@ -123,6 +141,21 @@ impl Agent {
             _ => std::slice::from_ref(word),
         });
         [self.name].iter().chain(words).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// The command `argv`, which starts it, for another turn of its session `name`.
+    pub fn again(&self, argv: &[String], name: &str) -> Option<Vec<String>> {
+        let (word, place) = self.again.as_ref()?;
+        let at = match place {
+            Place::First => 1,
+            Place::Behind(before) => argv.iter().position(|a| a == before)? + 1,
+            Place::Last => {
+                let task = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
+                argv.iter().position(task).unwrap_or(argv.len())
+            }
+        };
+        let words = [(*word).to_owned(), name.to_owned()];
+        Some([argv.get(..at)?, &words, argv.get(at..)?].concat())
     }
 
     /// What a line of its output says. One that is no event says nothing.
@@ -160,6 +193,26 @@ mod tests {
             assert!(agent.ends.is_none_or(|ends| regex::Regex::new(ends).is_ok()));
         }
         assert!(Agent::of(&["sh".to_owned()]).is_none() && Agent::of(&[]).is_none());
+    }
+
+    #[test]
+    fn a_session_is_taken_up_by_its_name() {
+        for (name, want) in [
+            ("claude", "claude --resume s -p {brief} --output-format"),
+            ("codex", "codex exec --json --dangerously-bypass-approvals-and-sandbox resume s {brief}"),
+            ("pi", "pi --session s --mode json -p {brief}"),
+            ("opencode", "opencode run --session s --format json {brief}"),
+            ("gemini", "gemini --resume s --output-format"),
+        ] {
+            let agent = Agent::named(name).unwrap();
+            let argv = agent.again(&agent.argv(Jail::Bwrap), "s").unwrap().join(" ");
+            assert!(argv.starts_with(want), "{argv}");
+        }
+        let aider = Agent::named("aider").unwrap();
+        assert_eq!(aider.again(&aider.argv(Jail::Bwrap), "s"), None);
+        let codex = Agent::named("codex").unwrap();
+        let bare = codex.again(&["codex".into(), "exec".into()], "s");
+        assert_eq!(bare.unwrap().join(" "), "codex exec resume s", "its task goes to standard input");
     }
 
     /// Recorded from the agents themselves, claude's and gemini's written after what they document.

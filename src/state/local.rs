@@ -69,6 +69,11 @@ impl Local {
         self.root.join("private").join(id.to_string())
     }
 
+    /// What a jailed agent has to keep of its own from run to run: its settings and sessions. Read as hostile.
+    pub fn kept_home(&self, id: WorkerId) -> PathBuf {
+        self.root.join("private").join(format!("{id}.home"))
+    }
+
     /// Held by dispatch until the supervisor runs.
     pub fn making(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("making.lock")
@@ -112,6 +117,11 @@ impl Local {
     /// What dispatch tells the supervisor.
     pub fn spec(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("spec.json")
+    }
+
+    /// The agent's command as it was given at dispatch.
+    pub fn command(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("command.json")
     }
 
     pub fn brief(&self, id: WorkerId) -> PathBuf {

@@ -88,6 +88,12 @@ impl WorkerRecord {
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|q| self.messages.iter().all(|m| m.to != Some(q.n)))
     }
+
+    /// Whether its turn was cut short, or it was told something since it ended.
+    pub fn waits_for_its_turn(&self) -> bool {
+        let told = self.messages.iter().any(|m| m.delivered.is_none());
+        self.outcome == Outcome::NeedsInput && (told || self.paused.is_some())
+    }
 }
 
 /// The size of a delta.

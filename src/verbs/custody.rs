@@ -118,7 +118,7 @@ pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
         let mut capture = snapshot::capture(session, worker.id, &admin)?;
         let seen = snapshot::take(session, worker.id, worker.record.base, &admin, &mut capture, kept)?;
         if seen.withheld.is_none() && liveness(session, worker) != Liveness::Live {
-            jail::give_back(session, worker.id, &admin, worker.record.base)?;
+            jail::give_back(session, worker.id, &admin, worker.record.base, &worker.record.agent)?;
         }
         return Ok(seen);
     }

@@ -99,11 +99,13 @@ impl<'s, 'e> Desk<'s, 'e> {
             crate::host::open_box(&folder)?;
         }
         let outbox = Watch::new(&local.outbox(id))?;
+        let talk = crate::host::read_optional(&local.talk(id))?.unwrap_or_default();
+        let talk = serde_json::from_slice(&talk).unwrap_or_default();
         Ok(Desk {
             session,
             id,
             recorder,
-            talk: Talk::default(),
+            talk,
             end: None,
             leaves: None,
             staying: Vec::new(),

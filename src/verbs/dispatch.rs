@@ -35,13 +35,13 @@ use crate::verbs::include::Included;
 use crate::verbs::include::Wanted;
 use crate::verbs::init;
 use crate::verbs::jail;
+use crate::verbs::job::Job;
 use crate::verbs::outside::Outside;
 use crate::verbs::pane;
 use crate::verbs::pause;
 use crate::verbs::pause::AtLimit;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
-use crate::verbs::supervise::Job;
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -313,6 +313,8 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
+    let command = serde_json::to_vec(&request.argv).unwrap_or_default();
+    crate::host::put(&session.local.command(id), &command)?;
     let job = Job::new(request, &record, Bounds::of(&session.config)?);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     if request.tmux {

@@ -139,7 +139,10 @@ impl Stream {
     /// What was not yet told of the workers that were closed since, and that they were.
     fn closed(&mut self, session: &Session<'_>) -> Result<(Vec<Line>, Vec<Line>)> {
         let (mut lines, mut reaped) = (Vec::new(), Vec::new());
-        if self.cursor.archives == self.view.archives {
+        let open: BTreeSet<WorkerId> = self.view.workers.iter().map(|worker| worker.id).collect();
+        // A worker is in the archive before it stops being an open one.
+        let gone = self.cursor.workers.keys().any(|id| !open.contains(id));
+        if self.cursor.archives == self.view.archives && !gone {
             return Ok((lines, reaped));
         }
         let before = std::mem::replace(&mut self.cursor.archives, self.view.archives.clone());
@@ -148,13 +151,15 @@ impl Stream {
             before.archived(&session.repo)?.into_iter().map(|w| (w.id, w.at, w.head, w.wip)).collect();
         let times = self.view.closing_times(&session.repo)?;
         for worker in self.view.archived(&session.repo)? {
-            if known.contains(&(worker.id, worker.at, worker.head, worker.wip)) {
+            let place = self.cursor.workers.remove(&worker.id);
+            if place.is_none() && known.contains(&(worker.id, worker.at, worker.head, worker.wip)) {
                 continue;
             }
-            let mut place = self.cursor.workers.remove(&worker.id).unwrap_or_default();
-            lines.extend(told(session, &worker, &mut place)?);
+            lines.extend(told(session, &worker, &mut place.unwrap_or_default())?);
             reaped.push(facts::reaped(&worker, times.get(&worker.id).copied().unwrap_or(0)));
         }
+        // One that never ran leaves nothing behind.
+        self.cursor.workers.retain(|id, _| open.contains(id));
         Ok((lines, reaped))
     }
 }

@@ -223,6 +223,7 @@ impl<'s> Room<'s> {
             shown: Vec::new(),
             written: Vec::new(),
             state: &[],
+            kept: None,
         }
     }
 

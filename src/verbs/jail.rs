@@ -2,6 +2,7 @@
 
 mod home;
 
+use crate::domain::Agent;
 use crate::domain::Failure;
 use crate::domain::Jail;
 use crate::domain::Oid;
@@ -45,6 +46,8 @@ pub struct Cell<'a> {
     pub written: Vec<PathBuf>,
     /// Folders below the person's home that it has a copy of, which goes with it.
     pub state: &'static [&'static str],
+    /// Where these were kept after an earlier run.
+    pub kept: Option<PathBuf>,
 }
 
 /// `argv` shut in at `level`.
@@ -74,7 +77,12 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     let in_empty = |path: &PathBuf| path.exists() && empty.iter().any(|folder| path.starts_with(folder));
     mounts.extend(std::env::split_paths(path).filter(in_empty).map(Mount::shown));
     if let Some(home) = &home {
-        mounts.extend(home::make(home, &private.dir.join("home"), cell.state)?);
+        let own = private.dir.join("home");
+        mounts.extend(home::make(home, &own, cell.state)?);
+        if let Some(kept) = &cell.kept {
+            home::move_state(kept, &own, cell.state)?;
+            crate::host::remove_tree(kept)?;
+        }
     }
     let hidden = hidden(session, cell.admin, home.as_deref())?;
     mounts.extend(hidden.into_iter().map(Mount::Hidden));
@@ -145,11 +153,21 @@ pub fn mend(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Re
 }
 
 /// Gives the worktree back to the person when the run is over and all of it came in: its index shows what is
-/// committed, and the private folder goes.
-pub fn give_back(session: &Session<'_>, id: WorkerId, admin: &Admin, base: Oid) -> Result<()> {
+/// committed, and the private folder goes. What the agent, started as `argv`, keeps for itself stays: its session can
+/// be taken up again.
+pub fn give_back(
+    session: &Session<'_>,
+    id: WorkerId,
+    admin: &Admin,
+    base: Oid,
+    argv: &[String],
+) -> Result<()> {
     let Some(private) = private(session, id, admin) else { return Ok(()) };
     session.repo.bring_again(&private, admin, base, &Quota::default())?;
     session.repo.reset_index(admin)?;
     crate::fault::point("jail: index is reset");
+    if let Some(agent) = Agent::of(argv) {
+        home::move_state(&private.dir.join("home"), &session.local.kept_home(id), agent.state)?;
+    }
     crate::host::remove_tree(&private.dir)
 }

@@ -42,6 +42,8 @@ pub struct Recorder<'s, 'e> {
     /// The last line of an agent that has no events.
     last: RefCell<Vec<u8>>,
     named: RefCell<Option<String>>,
+    /// The model was asked.
+    begun: Cell<bool>,
     learnt: Notify,
 }
 
@@ -82,6 +84,7 @@ impl<'s, 'e> Recorder<'s, 'e> {
             limit: Cell::default(),
             last: RefCell::default(),
             named: RefCell::new(worker.record.session.clone()),
+            begun: Cell::default(),
             learnt: Notify::new(),
         })
     }
@@ -124,6 +127,9 @@ impl<'s, 'e> Recorder<'s, 'e> {
             Said::Turn | Said::Tool(..) | Said::Text(_) => {
                 self.limit.set(None);
                 self.error.take();
+                if !self.begun.replace(true) {
+                    self.learnt.notify_one();
+                }
             }
             Said::Session(name) => {
                 if self.named.replace(Some(name.clone())).as_ref() != Some(name) {
@@ -132,6 +138,11 @@ impl<'s, 'e> Recorder<'s, 'e> {
             }
             Said::Usage(..) | Said::Done => {}
         }
+    }
+
+    /// Whether the agent has turned to what it was given.
+    pub fn has_begun(&self) -> bool {
+        self.begun.get()
     }
 
     /// Resolves when there is something for the record.

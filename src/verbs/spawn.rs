@@ -27,7 +27,6 @@ use crate::verbs::finish;
 use crate::verbs::session::SPAWN;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
-use crate::verbs::supervise;
 use bstr::ByteSlice;
 use std::ffi::OsString;
 
@@ -79,8 +78,9 @@ pub fn dispatch(
     }
     let worker = view.worker(&parent.to_string())?;
     let record = &worker.record;
-    let job = crate::host::read_optional(&session.local.spec(parent))?.unwrap_or_default();
-    let own = supervise::Job::argv(&job).filter(|_| !record.agent.is_empty()).unwrap_or_default();
+    // As it was given: the record has secrets masked.
+    let noted = crate::host::read_optional(&session.local.command(parent))?.unwrap_or_default();
+    let own: Vec<String> = serde_json::from_slice(&noted).unwrap_or_default();
     let argv = match (&asked.agent, asked.argv.is_empty()) {
         (Some(_), _) => Vec::new(),
         (None, true) => own,

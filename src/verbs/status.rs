@@ -223,6 +223,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         taken_back,
         next: match (taken_back, asks.is_empty()) {
             (true, _) => format!("git skein landed {}", record.handle),
+            (_, true) if record.waits_for_its_turn() => format!("git skein resume {}", record.handle),
             (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
         },

@@ -24,15 +24,14 @@ use crate::plumbing::Admin;
 use crate::plumbing::Capture;
 use crate::plumbing::Private;
 use crate::state::Limits;
-use crate::state::WorkerRecord;
 use crate::verbs::custody;
 use crate::verbs::desk::Desk;
-use crate::verbs::dispatch::Request;
 use crate::verbs::finish;
 use crate::verbs::freeze;
 use crate::verbs::gate;
 use crate::verbs::jail;
 use crate::verbs::jail::Cell;
+use crate::verbs::job::Job;
 use crate::verbs::outside::Outside;
 use crate::verbs::pane;
 use crate::verbs::recorder::Recorder;
@@ -43,12 +42,7 @@ use crate::verbs::snapshot::Kept;
 use crate::verbs::snapshot::Seen;
 use crate::verbs::spawn;
 use bstr::ByteSlice;
-use serde::Deserialize;
-use serde::Serialize;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -59,17 +53,6 @@ pub const MARK: &str = "SKEIN_BRIEF";
 /// Where the agent puts what it says to us.
 pub const OUTBOX: &str = "SKEIN_OUTBOX";
 
-/// What the agent should know of where it is. It follows on the task.
-pub const MANNERS: &str = include_str!("manners.md");
-
-/// The same for one that may start others.
-const MAY_SPAWN: &str = "- To give a part of it to another worker, which starts from what you have committed:
-  `git skein worker spawn \"<task>\"`. Its result comes with `git skein worker wait --stay`.
-";
-
-/// The built-in agent.
-const SCRIPTED: &str = include_str!("scripted.sh");
-
 /// A change is kept when the tree has been quiet for this long, and at the latest after [`AT_MOST`].
 const QUIET: Duration = Duration::from_millis(200);
 const AT_MOST: Duration = Duration::from_secs(2);
@@ -79,69 +62,6 @@ const LOOKS: Duration = Duration::from_secs(1);
 
 /// How long dispatch waits for the supervisor's first sign of life.
 const START: Duration = Duration::from_secs(20);
-
-/// What the supervisor is told; a local file, so argv stands there as it was given.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Job {
-    pub worker: WorkerId,
-    argv: Vec<String>,
-    /// The task, and the manners below it; those are not for the built-in agent.
-    brief: String,
-    #[serde(default)]
-    manners: String,
-    /// The brief goes to standard input.
-    stdin: bool,
-    limits: Limits,
-    jail: Jail,
-    #[serde(default)]
-    bounds: Bounds,
-    /// In a tmux window.
-    #[serde(default)]
-    tmux: bool,
-}
-
-impl Job {
-    pub fn new(request: &Request, record: &WorkerRecord, bounds: Bounds) -> Job {
-        let depth = record.parent.as_ref().map_or(0, |parent| parent.depth);
-        let more = if depth < record.spawn { MAY_SPAWN } else { "" };
-        let manners = format!("{MANNERS}{more}");
-        let task = &request.task;
-        let brief = match request.argv.is_empty() {
-            true => task.clone(),
-            false => format!("{}\n\n---\n\n{manners}", task.trim_end()),
-        };
-        let scripted = || vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()];
-        let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
-        let named = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
-        Job {
-            worker: record.worker,
-            stdin: !argv.iter().any(named),
-            argv,
-            brief,
-            manners,
-            limits: request.limits.clone(),
-            jail: record.jail,
-            bounds,
-            tmux: request.tmux,
-        }
-    }
-
-    /// The command in a job that was noted, as it was given.
-    pub fn argv(noted: &[u8]) -> Option<Vec<String>> {
-        serde_json::from_slice::<Job>(noted).ok().map(|job| job.argv)
-    }
-
-    fn command(&self, brief_file: &Path, worktree: &Path) -> Vec<OsString> {
-        let fill = |a: &String| {
-            let filled = a
-                .as_bytes()
-                .replace("{brief-file}", brief_file.as_os_str().as_bytes())
-                .replace("{worktree}", worktree.as_os_str().as_bytes());
-            OsString::from_vec(filled.replace("{brief}", &self.brief))
-        };
-        self.argv.iter().map(fill).collect()
-    }
-}
 
 pub fn done_pattern(limits: &Limits) -> Result<Option<regex::bytes::Regex>> {
     let Some(pattern) = &limits.done_pattern else { return Ok(None) };
@@ -172,12 +92,15 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
     let words = session.local.worker(id).join("supervisor.log");
     let pid = crate::host::detach(&argv, common, &env, &words)?;
     crate::fault::point("dispatch: supervisor started");
-    // Written when it is alive, and what `stop` looks for.
-    let known = session.local.worker(id).join("pid");
+    // Written when it is alive, and what `stop` looks for. Of an earlier run there is another one.
+    let known = || {
+        let noted = crate::host::read_optional(&session.local.pid(id)).unwrap_or_default();
+        noted.is_some_and(|noted| noted == format!("{pid}\n").as_bytes())
+    };
     let waited = crate::host::wait_until(START, || {
-        known.exists() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
+        known() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
     });
-    if waited && known.exists() {
+    if waited && known() {
         return Ok(());
     }
     let said = crate::host::read_optional(&words)?.unwrap_or_default();
@@ -242,11 +165,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
                 desk.has_left();
                 control.stop();
             }
-            () = recorder.learnt() => {
-                if let Err(failure) = note_session(session, id, &recorder) {
-                    session.tell(format!("session: {failure}"));
-                }
-            }
+            () = recorder.learnt() => learnt(session, job, &recorder),
             () = desk.called() => {
                 control.touch();
                 let requests = desk.requests();
@@ -269,13 +188,13 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     };
     crate::fault::point("supervise: last snapshot");
     if seen.withheld.is_none()
-        && let Err(failure) = jail::give_back(session, id, admin, base)
+        && let Err(failure) = jail::give_back(session, id, admin, base, &job.argv)
     {
         // The next look tries again.
         session.tell(format!("giving the worktree back: {failure}"));
     }
     let outside = Outside::since(session, before.as_ref(), id)?;
-    close(session, id, admin, ended, &seen, outside, (desk.end(), &recorder))
+    close(session, job, admin, ended, &seen, outside, (desk.end(), &recorder))
 }
 
 /// Keeps what is there now. A tree in the middle of a change is looked at again: nothing is lost by one failure.
@@ -319,13 +238,15 @@ async fn changed(files: &mut Watch, commits: Option<&mut Watch>) {
 
 fn close(
     session: &Session<'_>,
-    id: WorkerId,
+    job: &Job,
     admin: &Admin,
     ended: Result<crate::host::End>,
     seen: &Seen,
     outside: Vec<String>,
     (said, recorder): (Option<&End>, &Recorder<'_, '_>),
 ) -> Result<()> {
+    let id = job.worker;
+    let started = ended.is_ok();
     let (end, exit, mut flags) = match ended {
         Ok(ended) => {
             if let Err(failure) = &ended.log {
@@ -352,17 +273,38 @@ fn close(
             end
         }
     };
-    note_session(session, id, recorder)?;
-    finish::close(session, id, &end, seen, exit, flags, outside).map(drop)
+    if started {
+        note(session, job, recorder)?;
+    }
+    if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready {
+        // Nobody takes it up again.
+        crate::host::remove_tree(&session.local.kept_home(id))?;
+    }
+    Ok(())
 }
 
-/// Puts the name of the agent's session on the record, so that it can be taken up again whatever comes.
-fn note_session(session: &Session<'_>, id: WorkerId, recorder: &Recorder<'_, '_>) -> Result<()> {
-    let Some(name) = recorder.named() else { return Ok(()) };
-    finish::amend(session, id, |record| {
-        record.session = Some(name.clone());
+/// Puts on the record what the output has told: the name of the agent's session, so that it can be taken up again
+/// whatever comes, and how far the messages came that the run began with.
+fn note(session: &Session<'_>, job: &Job, recorder: &Recorder<'_, '_>) -> Result<()> {
+    let at = session.clock.now_secs();
+    finish::amend(session, job.worker, |record| {
+        record.session = recorder.named();
+        for message in record.messages.iter_mut().filter(|m| job.letters.contains(&m.n)) {
+            // The agent was started with them, or none of its output would be there.
+            message.delivered.get_or_insert(at);
+            if recorder.has_begun() {
+                message.read.get_or_insert(at);
+            }
+        }
         Ok(())
     })
+}
+
+/// The same while it runs. It is tried again at the end.
+fn learnt(session: &Session<'_>, job: &Job, recorder: &Recorder<'_, '_>) {
+    if let Err(failure) = note(session, job, recorder) {
+        session.tell(format!("record: {failure}"));
+    }
 }
 
 /// How a run ended whose worker said so. What it claims to have done is frozen before its record says that.
@@ -426,6 +368,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         shown: vec![brief_file.clone(), session.local.manners(id), session.local.replies(id)],
         written: vec![session.local.outbox(id)],
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
+        kept: Some(session.local.kept_home(id)),
     };
     crate::host::put(&session.local.manners(id), job.manners.as_bytes())?;
     let argv = jail::shut_in(session, job.jail, &cell, job.command(&brief_file, &admin.path))?;

@@ -18,6 +18,8 @@ use crate::state::WorkerRecord;
 use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::init;
+use crate::verbs::pause::AtLimit;
+use crate::verbs::resume;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -34,6 +36,10 @@ pub struct Told {
     pub live: bool,
     /// Questions that are still open.
     pub open: usize,
+    /// Its session was taken up again with it.
+    pub resumed: bool,
+    /// Whether `resume` can start its agent with it.
+    pub resumable: bool,
 }
 
 /// Puts `text` on the record of the worker: as the answer to question `to`, else to its oldest open one, else as a
@@ -75,7 +81,27 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
         // It only wakes who waits; the record says what there is.
         let _ = crate::host::put(&session.local.bell(id), message.to_string().as_bytes());
     }
-    Ok(Told { worker: id, handle, message, to: question, state: Delivery::Queued, live, open })
+    let view = session.view()?;
+    let record = &view.worker(&id.to_string())?.record;
+    let over = record.outcome == Outcome::NeedsInput && !live;
+    let resumed = over && open == 0 && resume::has_session(record) && taken_up(session, id);
+    let state = match session.view()?.worker(&id.to_string())?.record.messages.iter().find(|m| m.n == message)
+    {
+        Some(m) => Delivery::of(Outcome::Active, m.delivered.is_some(), m.read.is_some()),
+        None => Delivery::Queued,
+    };
+    Ok(Told { worker: id, handle, message, to: question, state, live, open, resumed, resumable: over })
+}
+
+/// Takes its session up again. The message is on its record whatever comes of that.
+fn taken_up(session: &mut Session<'_>, id: WorkerId) -> bool {
+    match resume::run(session, &id.to_string(), None, AtLimit::Refuse) {
+        Ok(_) => true,
+        Err(failure) => {
+            session.tell(format!("it is not taken up again: {failure}"));
+            false
+        }
+    }
 }
 
 fn refuse_ended(record: &WorkerRecord) -> Result<()> {

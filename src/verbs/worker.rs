@@ -17,7 +17,7 @@ use crate::verbs::commit;
 use crate::verbs::session::Session;
 use crate::verbs::supervise::OUTBOX;
 
-pub use crate::verbs::supervise::MANNERS;
+pub use crate::verbs::job::MANNERS;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;

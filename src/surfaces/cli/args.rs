@@ -3,6 +3,8 @@
 use crate::domain::Since;
 use crate::domain::limit;
 use crate::domain::span;
+use crate::surfaces::cli::again::Limit;
+use crate::surfaces::cli::again::Resume;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
 use clap::Args;
@@ -130,6 +132,8 @@ pub enum Verb {
         #[arg(long, value_name = "QUESTION")]
         to: Option<u32>,
     },
+    /// Let a worker whose turn has ended go on, with what it was told meanwhile.
+    Resume(Resume),
     /// Speak as a worker: only from inside one.
     #[command(subcommand)]
     Worker(Worker),
@@ -328,12 +332,8 @@ pub struct Dispatch {
     /// none may.
     #[arg(long, value_name = "N")]
     pub spawn: Option<u32>,
-    /// If a worker of the same agent ran into its usage limit, stay until that passes.
-    #[arg(long, conflicts_with = "ignore_limit")]
-    pub wait_limit: bool,
-    /// Start the agent even if its usage limit is reached.
-    #[arg(long)]
-    pub ignore_limit: bool,
+    #[command(flatten)]
+    pub limit: Limit,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
     /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly

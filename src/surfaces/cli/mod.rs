@@ -1,5 +1,6 @@
 //! The command line: parse, call one verb, show what it returned.
 
+mod again;
 mod args;
 mod events;
 mod run;

@@ -9,6 +9,7 @@ use crate::domain::Risks;
 use crate::domain::Token;
 use crate::domain::protocol::Answer;
 use crate::host::Env;
+use crate::surfaces::cli::again;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
@@ -19,7 +20,6 @@ use crate::surfaces::present::Page;
 use crate::verbs;
 use crate::verbs::dispatch::Dispatched;
 use crate::verbs::land::Request;
-use crate::verbs::pause::AtLimit;
 use crate::verbs::session::Session;
 use crate::verbs::show::Part;
 use clap::Parser;
@@ -144,6 +144,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Attach { .. } => "attach",
         Verb::Peek { .. } => "peek",
         Verb::Tell { .. } => "tell",
+        Verb::Resume(_) => "resume",
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
         Verb::Import { .. } => "import",
@@ -198,6 +199,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Tell { worker, text, to } => {
             Ok(Page::told(&verbs::tell::run(&mut session, worker, text, *to)?, json))
         }
+        Verb::Resume(args) => again::run(&mut session, args, json),
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
@@ -312,7 +314,7 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
         jail: args.jail.clone(),
         require_jail: args.require_jail,
         spawn: args.spawn,
-        at_limit: at_limit(args.wait_limit, args.ignore_limit),
+        at_limit: args.limit.at_limit(),
         agent: args.agent.clone(),
         argv: args.argv.clone(),
         tmux: args.tmux,
@@ -349,14 +351,6 @@ fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: 
     }
     let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
     Ok(Page::wait("dispatch", &waited, json))
-}
-
-fn at_limit(wait: bool, ignore: bool) -> AtLimit {
-    match (wait, ignore) {
-        (true, _) => AtLimit::Wait,
-        (_, true) => AtLimit::Ignore,
-        _ => AtLimit::Refuse,
-    }
 }
 
 /// A file is looked for where the command runs, `-C` included.

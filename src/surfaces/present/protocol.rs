@@ -8,6 +8,7 @@ use crate::surfaces::style::count;
 use crate::surfaces::style::line;
 use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
+use crate::verbs::resume::Resumed;
 use crate::verbs::tell::Told;
 
 impl Page {
@@ -17,6 +18,21 @@ impl Page {
 
     pub fn told(told: &Told, json: bool) -> Page {
         Page::of("tell", told, json, message)
+    }
+
+    pub fn resumed(resumed: &Resumed, json: bool) -> Page {
+        Page::of("resume", resumed, json, |r| {
+            let how = match &r.session {
+                Some(name) => format!("goes on in its session {}", line(name)),
+                None => "runs again, with its task and what was said of it".to_owned(),
+            };
+            let with = if r.messages.is_empty() {
+                String::new()
+            } else {
+                format!(", with {}", count(r.messages.len(), "message"))
+            };
+            format!("{} {how}{with}\n{} git skein wait {}\n", r.handle, paint(DIM, "next:"), r.handle)
+        })
     }
 }
 
@@ -48,14 +64,25 @@ fn message(told: &Told) -> String {
         Some(question) => format!("answers question {}: {}", question.n, line(&question.text)),
         None => "a message by itself".to_owned(),
     };
-    let how = match told.live {
-        true => "it has it when it asks",
-        false => "its turn has ended, so it has it when it is taken up again",
+    let how = match (told.live, told.resumed) {
+        (true, _) => "it has it when it asks",
+        (false, true) => "its session is taken up again with it",
+        (false, false) => "its turn has ended, so it has it when it is taken up again",
     };
     let open = match told.open {
         0 => String::new(),
         n => format!("{} {} open still\n", paint(WARN, "questions:"), count(n, "question")),
     };
     let state = format!("message {} {}: {how}", told.message, told.state.word());
-    format!("{} {state}\n  {to}\n{open}{} git skein show {}\n", told.handle, paint(DIM, "next:"), told.handle)
+    let next = match (told.resumed, told.resumable && told.open == 0) {
+        (true, _) => "wait",
+        (false, true) => "resume",
+        (false, false) => "show",
+    };
+    format!(
+        "{} {state}\n  {to}\n{open}{} git skein {next} {}\n",
+        told.handle,
+        paint(DIM, "next:"),
+        told.handle
+    )
 }

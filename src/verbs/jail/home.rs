@@ -90,3 +90,21 @@ fn fill(home: &Path, own: &Path, below: &Path, state: &[&str], mounts: &mut Vec<
     }
     Ok(())
 }
+
+/// Moves the folders `state` from below one home folder to below another, in place of those there. An agent wrote what
+/// is in the first, so no link in it is followed; nothing of it runs meanwhile.
+pub fn move_state(from: &Path, to: &Path, state: &[&str]) -> Result<()> {
+    for name in state {
+        let (source, target) = (from.join(name), to.join(name));
+        let folders = source.ancestors().take_while(|path| path.starts_with(from));
+        if !folders.into_iter().all(|path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir())) {
+            continue;
+        }
+        crate::host::remove_tree(&target)?;
+        if let Some(parent) = target.parent() {
+            make_dir(parent)?;
+        }
+        crate::host::rename(&source, &target)?;
+    }
+    Ok(())
+}

@@ -155,6 +155,7 @@ fn remove(session: &Session<'_>, case: &Case, risks: Risks, locked: &HashSet<Str
     pane::close(session, id);
     // Logs and locks: nothing that anybody waits for the disk for.
     let _ = std::fs::remove_dir_all(session.local.worker(id));
+    let _ = std::fs::remove_dir_all(session.local.kept_home(id));
     Ok(true)
 }
 

@@ -1,0 +1,127 @@
+//! What the supervisor of a worker is told: what to run, and within which limits.
+
+use crate::domain::Bounds;
+use crate::domain::Jail;
+use crate::domain::WorkerId;
+use crate::state::Limits;
+use crate::state::Worker;
+use crate::state::WorkerRecord;
+use crate::verbs::dispatch::Request;
+use bstr::ByteSlice;
+use serde::Deserialize;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+/// What the agent should know of where it is. It follows on the task.
+pub const MANNERS: &str = include_str!("manners.md");
+
+/// The same for one that may start others.
+const MAY_SPAWN: &str = "- To give a part of it to another worker, which starts from what you have committed:
+  `git skein worker spawn \"<task>\"`. Its result comes with `git skein worker wait --stay`.
+";
+
+/// The built-in agent.
+const SCRIPTED: &str = include_str!("scripted.sh");
+
+/// What the supervisor is told; a local file, so argv stands there as it was given.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Job {
+    pub worker: WorkerId,
+    pub argv: Vec<String>,
+    /// What the agent is given: the task with the manners below it, which are not for the built-in one, or when it is
+    /// taken up again what it was told.
+    pub brief: String,
+    #[serde(default)]
+    pub manners: String,
+    /// The brief goes to standard input.
+    pub stdin: bool,
+    pub limits: Limits,
+    pub jail: Jail,
+    #[serde(default)]
+    pub bounds: Bounds,
+    /// The messages that the brief holds.
+    #[serde(default)]
+    pub letters: Vec<u32>,
+    /// In a tmux window.
+    #[serde(default)]
+    pub tmux: bool,
+}
+
+impl Job {
+    pub fn new(request: &Request, record: &WorkerRecord, bounds: Bounds) -> Job {
+        let manners = manners(record);
+        let task = &request.task;
+        let brief = match request.argv.is_empty() {
+            true => task.clone(),
+            false => format!("{}\n\n---\n\n{manners}", task.trim_end()),
+        };
+        let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
+        Job {
+            worker: record.worker,
+            stdin: !argv.iter().any(|word| named(word)),
+            argv,
+            brief,
+            manners,
+            limits: request.limits.clone(),
+            jail: record.jail,
+            bounds,
+            letters: Vec::new(),
+            tmux: request.tmux,
+        }
+    }
+
+    /// Another run of the worker, in which its agent is told `text`, which holds the messages `letters`.
+    pub fn again(
+        worker: &Worker,
+        argv: Vec<String>,
+        text: String,
+        letters: Vec<u32>,
+        jail: Jail,
+        bounds: Bounds,
+    ) -> Job {
+        let argv = if argv.is_empty() { scripted() } else { argv };
+        let limits = worker.record.limits.clone();
+        Job {
+            worker: worker.id,
+            stdin: !argv.iter().any(|word| named(word)),
+            argv,
+            brief: text,
+            manners: manners(&worker.record),
+            limits,
+            jail,
+            bounds,
+            letters,
+            tmux: false,
+        }
+    }
+
+    pub fn command(&self, brief_file: &Path, worktree: &Path) -> Vec<OsString> {
+        let fill = |a: &String| {
+            let filled = a
+                .as_bytes()
+                .replace("{brief-file}", brief_file.as_os_str().as_bytes())
+                .replace("{worktree}", worktree.as_os_str().as_bytes());
+            OsString::from_vec(filled.replace("{brief}", &self.brief))
+        };
+        self.argv.iter().map(fill).collect()
+    }
+}
+
+/// What it should know, and whether it may start others.
+pub fn manners(record: &WorkerRecord) -> String {
+    let depth = record.parent.as_ref().map_or(0, |parent| parent.depth);
+    let more = if depth < record.spawn { MAY_SPAWN } else { "" };
+    format!("{MANNERS}{more}")
+}
+
+fn scripted() -> Vec<String> {
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), SCRIPTED.to_owned()]
+}
+
+/// Whether the task goes there.
+fn named(word: &str) -> bool {
+    word.contains("{brief}") || word.contains("{brief-file}")
+}
