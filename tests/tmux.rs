@@ -70,8 +70,8 @@ fn a_worker_in_a_window_works_and_lands() {
         let script = format!(
             "test -t 0 && test -t 1 && echo at a terminal; echo {name} >{name}.txt && git add . && git commit -qm {name}"
         );
-        // {brief} in the command: nothing is typed.
-        let script = format!("{script} # {{brief}}");
+        // {brief-file} in the command: nothing is typed.
+        let script = format!("{script} # {{brief-file}}");
         let ended = place.dispatch(name, &["--wait", "--jail", jail], "the task", &script).ok();
         assert!(ended.out.contains(&format!("git skein attach {name}")), "{}", ended.out);
         assert!(place.log(name).contains("at a terminal"), "{}", place.log(name));
@@ -96,9 +96,9 @@ fn a_worker_in_a_window_works_and_lands() {
 #[test]
 fn codes_of_any_agent_come_through() {
     let Some(place) = Place::new() else { return };
-    let failed = place.dispatch("seven", FREE, "task", "exit 7 # {brief}").code(1);
+    let failed = place.dispatch("seven", FREE, "task", "exit 7 # {brief-file}").code(1);
     assert!(failed.out.contains("exit code 7"), "{}", failed.out);
-    let killed = place.dispatch("killed", FREE, "task", "kill -9 $$ # {brief}").code(1);
+    let killed = place.dispatch("killed", FREE, "task", "kill -9 $$ # {brief-file}").code(1);
     assert!(killed.out.contains("137"), "{}", killed.out);
     place.skein(&["dispatch", "--tmux", "task", "--", "no-such-agent"]).refused("agent-not-found", 1);
 }
@@ -117,8 +117,7 @@ fn a_task_is_typed_in() {
 #[test]
 fn a_worker_in_a_window_is_stopped_and_ends_with_its_supervisor() {
     let Some(place) = Place::new() else { return };
-    let script =
-        "trap 'echo asked; exit 0' TERM; echo begun; echo w >w.txt; while :; do sleep 0.05; done # {brief}";
+    let script = "trap 'echo asked; exit 0' TERM; echo begun; echo w >w.txt; while :; do sleep 0.05; done # {brief-file}";
     place.dispatch("w", &["--jail", "none"], "task", script).ok();
     until("it prints", || place.skein(&["peek", "w"]).out.contains("begun"));
     let attached = place.skein(&["attach", "w"]).ok();
@@ -130,7 +129,7 @@ fn a_worker_in_a_window_is_stopped_and_ends_with_its_supervisor() {
     let snapshot = place.world.field("w", "snapshot");
     assert_eq!(place.world.git(["show", &format!("{}:w.txt", snapshot.as_str().unwrap())]), "w");
 
-    place.dispatch("orphan", &["--jail", "none"], "task", "echo $$ >pid; exec sleep 600 # {brief}").ok();
+    place.dispatch("orphan", &["--jail", "none"], "task", "echo $$ >pid; exec sleep 600 # {brief-file}").ok();
     let worktree = place.world.worktree("orphan");
     let pid = || fs::read_to_string(worktree.join("pid")).ok().filter(|text| text.ends_with('\n'));
     until("it runs", || pid().is_some());
@@ -149,7 +148,7 @@ fn a_jailed_worker_cannot_speak_to_the_server() {
     let Some(place) = Place::new() else { return };
     let sockets = place.sockets();
     let script = format!(
-        "echo \"sees <$(ls -A {0})>\"; TMUX_TMPDIR={0} tmux new-window 'touch {1}'; echo TMUX=$TMUX. # {{brief}}",
+        "echo \"sees <$(ls -A {0})>\"; TMUX_TMPDIR={0} tmux new-window 'touch {1}'; echo TMUX=$TMUX. # {{brief-file}}",
         sockets.display(),
         place.world.root().join("escaped").display()
     );
@@ -167,7 +166,7 @@ fn windows_that_are_not_there_are_refused() {
         let said = place.skein(&[verb, "plain"]).refused("no-pane", 1);
         assert!(said.err.contains("show --log plain"), "{}", said.err);
     }
-    place.dispatch("w", &["--jail", "none"], "task", "exec sleep 600 # {brief}").ok();
+    place.dispatch("w", &["--jail", "none"], "task", "exec sleep 600 # {brief-file}").ok();
     until("its window is there", || place.skein(&["peek", "w"]).code == 0);
     place.tmux(&["kill-server"]);
     place.skein(&["peek", "w"]).refused("no-pane", 1);

@@ -80,7 +80,7 @@ pub fn dispatch(
     let record = &worker.record;
     // As it was given: the record has secrets masked.
     let noted = crate::host::read_optional(&session.local.command(parent))?.unwrap_or_default();
-    let own: Vec<String> = serde_json::from_slice(&noted).unwrap_or_default();
+    let own: Vec<String> = serde_json::from_slice(&noted).unwrap_or_else(|_| record.agent.clone());
     let argv = match (&asked.agent, asked.argv.is_empty()) {
         (Some(_), _) => Vec::new(),
         (None, true) => own,
