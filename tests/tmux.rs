@@ -91,6 +91,10 @@ fn a_worker_in_a_window_works_and_lands() {
     place.skein(&["reap", "free", "--yes"]).ok();
     let windows = place.tmux(&["list-windows", "-a", "-F", "#{window_name}"]);
     assert_eq!(windows, "status\nshut\n", "with its worker the window goes");
+    let shown = place.skein(&["peek", "shut"]).ok().out;
+    fs::remove_dir_all(place.world.path(&format!(".git/skein/run/{}/pane", place.world.ulid("shut"))))
+        .unwrap();
+    assert_eq!(place.skein(&["peek", "shut"]).ok().out, shown, "it is on the record");
 }
 
 #[test]

@@ -8,6 +8,9 @@ use crate::domain::WorkerId;
 /// The events of a worker's runs, beside its record.
 pub const EVENTS: &str = "events.jsonl";
 
+/// The last that the tmux window of a worker showed.
+pub const PANE: &str = "evidence/pane.txt";
+
 /// Everything that may be pushed.
 pub const SHARED: &str = "refs/skein";
 /// Everything that stays in this clone.

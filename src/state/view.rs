@@ -185,10 +185,13 @@ impl Worker {
 
     /// The events of its runs that have ended, a JSON object a line.
     pub fn events(&self, repo: &Repo) -> Result<Vec<u8>> {
-        match repo.objects.entry_at(self.tree, names::EVENTS.into())? {
-            Some((_, blob)) => repo.objects.blob(blob),
-            None => Ok(Vec::new()),
-        }
+        Ok(self.file(repo, names::EVENTS)?.unwrap_or_default())
+    }
+
+    /// A file of its record's tree, if it is there.
+    pub fn file(&self, repo: &Repo, path: &str) -> Result<Option<Vec<u8>>> {
+        let found = repo.objects.entry_at(self.tree, path.into())?;
+        found.map(|(_, blob)| repo.objects.blob(blob)).transpose()
     }
 
     /// The delta frozen last, if any.

@@ -51,14 +51,20 @@ pub fn committed_base(objects: &Objects, base: Oid) -> Result<Option<Oid>> {
 
 /// The next record of `worker`, at `at` seconds.
 pub fn next(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64) -> Result<Edit> {
-    end(repo, worker, record, at, b"")
+    end(repo, worker, record, at, &[])
 }
 
-/// The record at the end of a run, with the events of all its runs.
-pub fn end(repo: &Repo, worker: &Worker, record: &WorkerRecord, at: i64, events: &[u8]) -> Result<Edit> {
+/// The record at the end of a run, with what tells of it: files of the record's tree. Empty ones are left out.
+pub fn end(
+    repo: &Repo,
+    worker: &Worker,
+    record: &WorkerRecord,
+    at: i64,
+    files: &[(&str, Vec<u8>)],
+) -> Result<Edit> {
     let mut edits = vec![entry(repo, "record.json", &encode(record)?)?];
-    if !events.is_empty() {
-        edits.push(entry(repo, names::EVENTS, events)?);
+    for (path, bytes) in files.iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        edits.push(entry(repo, path, bytes)?);
     }
     let tree = repo.objects.edit_tree(worker.tree, edits)?;
     let new = record_commit(repo, tree, vec![worker.at], at, &subject(record))?;

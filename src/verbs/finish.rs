@@ -10,9 +10,12 @@ use crate::domain::WorkerId;
 use crate::domain::conclude;
 use crate::plumbing::Moved;
 use crate::state::Draft;
+use crate::state::EVENTS;
+use crate::state::PANE;
 use crate::state::WorkerRecord;
 use crate::state::end_record;
 use crate::state::next_record;
+use crate::verbs::pane;
 use crate::verbs::recorder;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
@@ -104,8 +107,8 @@ pub fn close(
             outside: outside.clone(),
             ..worker.record.clone()
         };
-        let events = recorder::for_record(session, worker)?;
-        let edit = end_record(&session.repo, worker, &record, at, &events)?;
+        let files = [(EVENTS, recorder::for_record(session, worker)?), (PANE, pane::for_record(session, id))];
+        let edit = end_record(&session.repo, worker, &record, at, &files)?;
         if Draft::new(&session.repo).put(edit).publish()? == Moved::Done {
             crate::fault::point("finish: outcome recorded");
             if let Err(failure) = spawn::report(session, id) {

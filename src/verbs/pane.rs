@@ -7,10 +7,12 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::mask;
 use crate::host::PaneDir;
 use crate::host::PaneJob;
 use crate::host::Tmux;
 use crate::host::Window;
+use crate::state::PANE;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use serde::Serialize;
@@ -26,6 +28,9 @@ pub const KEEP: &str = "__keep";
 
 /// What a terminal says of itself: the window is another one than that in which dispatch was called.
 const OWN: [&str; 5] = ["TERM", "TMUX", "TMUX_PANE", "COLUMNS", "LINES"];
+
+/// Bytes of a last screen that a record keeps.
+const MOST: usize = 64 << 10;
 
 /// What a pane shows.
 #[derive(Debug, Serialize)]
@@ -115,7 +120,11 @@ pub fn peek(session: &Session<'_>, name: &str, lines: u32) -> Result<Peeked> {
     let worker = view.open_worker(&session.repo, name)?;
     let dir = PaneDir::new(session.local.pane(worker.id));
     let (id, handle) = (worker.id, worker.record.handle.clone());
-    let last = dir.last_screen();
+    // The folder of the run is disposable; the record is not.
+    let last = match dir.last_screen() {
+        None if dir.pane().is_none() => worker.file(&session.repo, PANE)?,
+        last => last,
+    };
     let ended = last.is_some();
     let screen = match (last, dir.pane()) {
         (Some(screen), _) => screen,
@@ -149,6 +158,13 @@ pub fn attach(session: &Session<'_>, name: &str) -> Result<Attached> {
     let name = session_name(session);
     let command = format!("tmux attach-session -t '={name}' \\; select-window -t '{pane}'");
     Ok(Attached { worker: worker.id, handle, session: name, pane, switched: inside, command })
+}
+
+/// The last that the window of a worker showed, for its record: secrets masked, and not more than [`MOST`].
+pub fn for_record(session: &Session<'_>, id: WorkerId) -> Vec<u8> {
+    let screen = PaneDir::new(session.local.pane(id)).last_screen().unwrap_or_default();
+    let text = mask(&String::from_utf8_lossy(&screen)).into_bytes();
+    text[text.len().saturating_sub(MOST)..].to_vec()
 }
 
 /// Closes the window of a worker that goes. There may be none.

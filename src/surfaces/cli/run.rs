@@ -164,15 +164,22 @@ fn name(verb: &Verb) -> &'static str {
     }
 }
 
+/// The verbs that want no repository, or not that of the folder they are given in.
+fn anywhere(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Option<Result<Page>> {
+    Some(match &cli.verb {
+        Verb::Demo { keep } => demo::run(env, *keep, cli.json),
+        Verb::Man { dir } => crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
+        Verb::Completions { shell } => Ok(Page::completions(*shell, cli.json)),
+        Verb::Help { topic } => Ok(Page::help(topic, cli.json)),
+        Verb::Worker(said) => crate::surfaces::cli::worker::run(env, said, cli.json, tell),
+        Verb::Mcp => crate::surfaces::mcp::run(env).map(|()| Page::nothing()),
+        _ => return None,
+    })
+}
+
 fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
-    match &cli.verb {
-        Verb::Demo { keep } => return demo::run(env, *keep, cli.json),
-        Verb::Man { dir } => return crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
-        Verb::Completions { shell } => return Ok(Page::completions(*shell, cli.json)),
-        Verb::Help { topic } => return Ok(Page::help(topic, cli.json)),
-        Verb::Worker(said) => return crate::surfaces::cli::worker::run(env, said, cli.json, tell),
-        Verb::Mcp => return crate::surfaces::mcp::run(env).map(|()| Page::nothing()),
-        _ => {}
+    if let Some(page) = anywhere(env, cli, tell) {
+        return page;
     }
     let lines = lines(&cli.verb);
     if let Some(says) = lines.and_then(|_| no_lines(cli)) {
