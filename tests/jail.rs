@@ -332,6 +332,38 @@ fn the_gate_runs_in_the_same_jail() {
     );
 }
 
+/// They read what the worker has left. LFS keeps its files where everybody finds them.
+#[test]
+fn the_filters_of_the_person_run_in_the_jail_of_the_worker() {
+    if !possible() {
+        return;
+    }
+    for world in users() {
+        let mark = world.root().join("mark");
+        let clean = format!(
+            "touch {}; mkdir -p {lfs} && tee -a {lfs}/kept | tr a-z A-Z",
+            mark.display(),
+            lfs = world.path(".git/lfs").display()
+        );
+        world.git(["config", "filter.lfs.clean", &clean]);
+        world.git(["config", "filter.lfs.required", "false"]);
+        world.write(".gitattributes", "*.big filter=lfs\n");
+        world.commit("attributes");
+        for (name, level) in [("shut", "bwrap"), ("free", "none")] {
+            let script = format!("echo {name} > {name}.big");
+            let run =
+                ["dispatch", "--wait", "--jail", level, "--name", name, name, "--", "sh", "-c", &script];
+            world.skein(&run);
+            world.skein(&["import", "--uncommitted", name]).ok();
+            assert_eq!(mark.exists(), level == "none");
+            let kept = std::fs::read_to_string(world.path(".git/lfs/kept")).unwrap();
+            assert!(kept.lines().any(|line| line == name), "{kept}");
+            world.skein(&["land", "--uncommitted", name]).ok();
+            assert_eq!(world.git(["show", &format!("main:{name}.big")]), name.to_uppercase());
+        }
+    }
+}
+
 #[test]
 fn without_a_jail_it_is_said_or_refused() {
     let world = World::new();

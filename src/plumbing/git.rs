@@ -132,6 +132,7 @@ pub(super) struct Call<'a> {
     stdin: Option<&'a [u8]>,
     env: Vec<(OsString, OsString)>,
     person: bool,
+    walls: &'a [OsString],
     apart: bool,
     unpinned: bool,
 }
@@ -169,6 +170,7 @@ impl<'a> Call<'a> {
             stdin: None,
             env: Vec::new(),
             person: false,
+            walls: &[],
             apart: false,
             unpinned: false,
         }
@@ -214,6 +216,12 @@ impl<'a> Call<'a> {
     /// hide the person's.
     pub fn unpinned(mut self) -> Call<'a> {
         self.unpinned = true;
+        self
+    }
+
+    /// Started through another command, which shuts it in.
+    pub fn within(mut self, walls: &'a [OsString]) -> Call<'a> {
+        self.walls = walls;
         self
     }
 
@@ -274,8 +282,10 @@ impl Git {
     }
 
     fn command(&self, call: &Call<'_>) -> Command {
+        let mut words = call.walls.iter().chain([&self.program]);
         #[expect(clippy::disallowed_methods, reason = "this is the spawner")]
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(words.next().unwrap_or(&self.program));
+        command.args(words);
         command.env_clear().envs(self.env.iter().map(|(k, v)| (k, v))).envs(FIXED.iter().copied());
         if call.person {
             command.envs(self.person.iter().map(|(k, v)| (k, v)));

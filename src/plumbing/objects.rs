@@ -389,7 +389,7 @@ impl Objects {
         self.dir.join(&hex[..2]).join(&hex[2..])
     }
 
-    pub(super) fn dir(&self) -> &Path {
+    pub fn dir(&self) -> &Path {
         &self.dir
     }
 }

@@ -31,6 +31,7 @@ use bstr::ByteSlice;
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::io::Write;
@@ -45,6 +46,8 @@ pub struct Settings {
     pub autocrlf: bool,
     /// Their attribute files, as they are.
     pub attributes: Vec<BString>,
+    /// What the filters are started through.
+    pub walls: Vec<OsString>,
 }
 
 /// What is to be converted.
@@ -87,7 +90,7 @@ impl Repo {
         let changes = objects.diff_trees(asked.head, asked.disk)?;
         let files = changes.iter().filter(|c| file(c.new).is_some());
         let (own, files): (Vec<&Change>, Vec<&Change>) = files.partition(|c| is_attributes(c.path.as_bstr()));
-        let bench = Bench { repo: self, objects, scratch };
+        let bench = Bench { repo: self, objects, scratch, walls: &settings.walls };
         bench.set_up(asked, &changes)?;
         let mut edits = bench.convert(&files)?;
         // In the folder they rule themselves; as long as they say what the base says, that is all the same.
@@ -107,6 +110,7 @@ struct Bench<'a> {
     repo: &'a Repo,
     objects: &'a Objects,
     scratch: &'a Path,
+    walls: &'a [OsString],
 }
 
 impl Bench<'_> {
@@ -195,6 +199,7 @@ impl Bench<'_> {
             .args(&["update-index", "-z", "--add", "--replace", "--stdin"])
             .env("GIT_INDEX_FILE", self.index())
             .env("GIT_OBJECT_DIRECTORY", self.scratch.join("objects"))
+            .within(self.walls)
             .for_person()
     }
 

@@ -69,7 +69,7 @@ pub fn make(session: &Session<'_>, worker: &Worker, asked: &Commit, seen: &Seen)
     }
     refuse_touched(session, worker)?;
     stored::refuse_changed_rules(session, worker, seen.tree)?;
-    let all = stored::tree(session, record.base, seen.head, seen.tree)?;
+    let all = stored::tree(session, record.jail, record.base, seen.head, seen.tree)?;
     let before = objects.tree_of(seen.head)?;
     let wanted = Globs::new(asked.paths.iter().map(String::as_str))?;
     let changes = objects.diff_trees(before, all)?;

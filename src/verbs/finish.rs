@@ -75,7 +75,7 @@ pub fn close(
                 None if !outside.is_empty() || *end == End::SupervisorLost => {
                     seen.tree != objects.tree_of(seen.head)?
                 }
-                None => *uncommitted.insert(stored::is_uncommitted(session, id, base, seen)?),
+                None => *uncommitted.insert(stored::is_uncommitted(session, &worker.record, seen)?),
             },
             discarded: snapshot::discarded(session, base, seen)?,
             outside: !outside.is_empty() && session.config.get("skein.outside") != Some("warn"),

@@ -148,7 +148,7 @@ fn of_seen(
     let base = worker.record.base;
     belts(session, view, worker, seen.head)?;
     let head_tree = objects.tree_of(seen.head)?;
-    let stored = stored::tree(session, base, seen.head, seen.tree);
+    let stored = stored::tree(session, worker.record.jail, base, seen.head, seen.tree);
     // What git does not store is a change too.
     let dirty = stored.as_ref().map_or(seen.tree, |tree| *tree) != head_tree;
     let (tip, left, uncommitted) = if dirty && (take.uncommitted || seen.head == base) {

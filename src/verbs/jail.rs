@@ -24,6 +24,9 @@ use std::path::PathBuf;
 /// Where sockets of other programs lie, and what others left behind.
 const SHARED: &[&str] = &["/tmp", "/var/tmp", "/run/user", "/run/dbus", "/run/docker.sock", "/run/podman"];
 
+/// Filters that keep files in a folder of their name beside git's.
+const KEEPING: &[&str] = &["lfs", "annex"];
+
 /// The level for a worker or a gate: as asked, else as `skein.jail` says.
 pub fn level(session: &Session<'_>, asked: Option<&str>, require: bool) -> Result<Jail> {
     let wish = asked.or_else(|| session.config.get("skein.jail")).map(Wish::parse).transpose()?;
@@ -68,7 +71,53 @@ pub fn shut_in(
 
 fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<Vec<Mount>> {
     let common = &session.repo.dirs.common;
-    let home = session.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir());
+    let own = private.dir.join("home");
+    let mut mounts = outside(session, &own, cell.state)?;
+    let home = home_of(session);
+    if let Some(kept) = cell.kept.as_ref().filter(|_| home.is_some()) {
+        home::move_state(kept, &own, cell.state)?;
+        crate::host::remove_tree(kept)?;
+    }
+    let hidden = hidden(session, cell.admin, home.as_deref())?;
+    mounts.extend(hidden.into_iter().map(Mount::Hidden));
+    mounts.push(Mount::Write(private.dir.clone(), common.clone()));
+    mounts.push(Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()));
+    mounts.extend(opened(session));
+    mounts.push(Mount::Read(common.join("objects"), common.join(STORE)));
+    mounts.push(Mount::shown(cell.admin.path.join(".git")));
+    mounts.push(Mount::shown(session.env.exe()));
+    mounts.extend(cell.shown.iter().map(Mount::shown));
+    mounts.extend(cell.written.iter().map(|path| Mount::Write(path.clone(), path.clone())));
+    Ok(mounts)
+}
+
+/// What the person's filters are started through for the files of a jailed worker: they may write in `scratch` and
+/// where they keep files, see the repository and the `store` that is asked, and have a home folder like a worker's.
+/// Where no jail can be made any more, they are not shut in.
+pub fn around_filters(session: &Session<'_>, scratch: &Path, store: &Path) -> Result<Vec<OsString>> {
+    let Ok(closed) = *session.jails() else { return Ok(Vec::new()) };
+    let common = &session.repo.dirs.common;
+    let mut mounts = outside(session, &scratch.join("home"), &[])?;
+    let secrets = home_of(session).as_deref().map(home::hidden).unwrap_or_default();
+    mounts.extend(secrets.into_iter().map(Mount::Hidden));
+    mounts.push(Mount::shown(common));
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+    mounts.extend((!store.starts_with(common)).then(|| Mount::shown(store)));
+    mounts.push(Mount::Write(scratch.to_owned(), scratch.to_owned()));
+    for name in KEEPING {
+        let set = |what: &str| session.config.get(&format!("filter.{name}.{what}")).is_some();
+        if set("clean") || set("process") {
+            let kept = common.join(name);
+            crate::host::make_dir(&kept)?;
+            mounts.push(Mount::Write(kept.clone(), kept));
+        }
+    }
+    mounts.extend(opened(session));
+    Ok(crate::host::jailed(&mounts, closed, scratch, []))
+}
+
+/// What others have on the machine is not there, and the home folder is one at `own` with copies of `state`.
+fn outside(session: &Session<'_>, own: &Path, state: &[&str]) -> Result<Vec<Mount>> {
     let mut mounts: Vec<Mount> = Vec::new();
     let shared = SHARED.iter().map(PathBuf::from);
     let empty: Vec<PathBuf> = shared.filter(|path| path.is_dir() && !path.is_symlink()).collect();
@@ -76,27 +125,21 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     let path = session.env.get("PATH").unwrap_or_default();
     let in_empty = |path: &PathBuf| path.exists() && empty.iter().any(|folder| path.starts_with(folder));
     mounts.extend(std::env::split_paths(path).filter(in_empty).map(Mount::shown));
-    if let Some(home) = &home {
-        let own = private.dir.join("home");
-        mounts.extend(home::make(home, &own, cell.state)?);
-        if let Some(kept) = &cell.kept {
-            home::move_state(kept, &own, cell.state)?;
-            crate::host::remove_tree(kept)?;
-        }
+    if let Some(home) = home_of(session) {
+        mounts.extend(home::make(&home, own, state)?);
     }
-    let hidden = hidden(session, cell.admin, home.as_deref())?;
-    mounts.extend(hidden.into_iter().map(Mount::Hidden));
-    mounts.push(Mount::Write(private.dir.clone(), common.clone()));
-    mounts.push(Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()));
+    Ok(mounts)
+}
+
+fn home_of(session: &Session<'_>) -> Option<PathBuf> {
+    session.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
+}
+
+/// The folders that the person has opened for all that is jailed.
+fn opened(session: &Session<'_>) -> impl Iterator<Item = Mount> {
     let writable = session.config.paths("skein.jailwrite", session.env.get("HOME"));
     let writable = writable.filter(|path| path.is_absolute() && path.exists());
-    mounts.extend(writable.map(|path| Mount::Write(path.clone(), path)));
-    mounts.push(Mount::Read(common.join("objects"), common.join(STORE)));
-    mounts.push(Mount::shown(cell.admin.path.join(".git")));
-    mounts.push(Mount::shown(session.env.exe()));
-    mounts.extend(cell.shown.iter().map(Mount::shown));
-    mounts.extend(cell.written.iter().map(|path| Mount::Write(path.clone(), path.clone())));
-    Ok(mounts)
+    writable.map(|path| Mount::Write(path.clone(), path))
 }
 
 /// The other working trees of the repository and what the person keeps to themselves.

@@ -77,7 +77,8 @@ fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
     }
     let tree = repo.objects.tree_of(base)?;
     let captured = snapshot::capture(session, worker.id, &admin)?.tree(tree)?;
-    let stored = stored::or_disk(stored::tree(session, base, base, captured.tree), captured.tree)?;
+    let stored =
+        stored::or_disk(stored::tree(session, worker.record.jail, base, base, captured.tree), captured.tree)?;
     // A checkout that was cut short lacks files; it never has other ones.
     let other = repo.objects.diff_trees(tree, stored)?.iter().any(|c| c.new.is_some());
     Ok(other || !captured.skipped.is_empty())

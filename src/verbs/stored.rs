@@ -4,6 +4,7 @@
 use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Flag;
+use crate::domain::Jail;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
@@ -17,6 +18,7 @@ use crate::plumbing::Settings;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
 use crate::verbs::custody;
+use crate::verbs::jail;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
 use bstr::BString;
@@ -25,20 +27,31 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// The tree `disk`, seen on top of commit `head` of a worker of `base`, as git would store it.
-pub fn tree(session: &Session<'_>, base: Oid, head: Oid, disk: Oid) -> Result<Oid> {
-    tree_in(session, &session.repo.objects, base, head, disk)
+/// The filters of the person run at the worker's `level`.
+pub fn tree(session: &Session<'_>, level: Jail, base: Oid, head: Oid, disk: Oid) -> Result<Oid> {
+    tree_in(session, &session.repo.objects, level, base, head, disk)
 }
 
-fn tree_in(session: &Session<'_>, objects: &Objects, base: Oid, head: Oid, disk: Oid) -> Result<Oid> {
+fn tree_in(
+    session: &Session<'_>,
+    objects: &Objects,
+    level: Jail,
+    base: Oid,
+    head: Oid,
+    disk: Oid,
+) -> Result<Oid> {
     let asked = Asked { disk, head: objects.tree_of(head)?, rules: objects.tree_of(base)? };
     if asked.disk == asked.head {
         return Ok(disk);
     }
-    let settings = settings(session)?;
+    let mut settings = settings(session)?;
     if !session.repo.may_convert(objects, asked, &settings)? {
         return Ok(disk);
     }
     let scratch = Scratch::new(session.env, "skein-stored-")?;
+    if level == Jail::Bwrap {
+        settings.walls = jail::around_filters(session, scratch.path(), objects.dir())?;
+    }
     session.repo.stored(objects, asked, &settings, scratch.path())
 }
 
@@ -46,16 +59,20 @@ fn tree_in(session: &Session<'_>, objects: &Objects, base: Oid, head: Oid, disk:
 /// be asked to, counts as it stands.
 pub fn leftovers(session: &Session<'_>, record: &WorkerRecord, seen: &Seen) -> Result<Vec<Change>> {
     let objects = &session.repo.objects;
-    let stored =
-        if is_safe(record) { tree(session, record.base, seen.head, seen.tree) } else { Ok(seen.tree) };
+    let stored = if is_safe(record) {
+        tree(session, record.jail, record.base, seen.head, seen.tree)
+    } else {
+        Ok(seen.tree)
+    };
     objects.diff_trees(objects.tree_of(seen.head)?, stored.unwrap_or(seen.tree))
 }
 
 /// Whether the working tree holds what `HEAD` does not, in git's eyes, at the end of a run. What git said is noted,
 /// so that it is not asked again by everyone who looks.
-pub fn is_uncommitted(session: &Session<'_>, id: WorkerId, base: Oid, seen: &Seen) -> Result<bool> {
+pub fn is_uncommitted(session: &Session<'_>, record: &WorkerRecord, seen: &Seen) -> Result<bool> {
+    let (id, base) = (record.worker, record.base);
     let head = session.repo.objects.tree_of(seen.head)?;
-    let Ok(stored) = tree(session, base, seen.head, seen.tree) else { return Ok(true) };
+    let Ok(stored) = tree(session, record.jail, base, seen.head, seen.tree) else { return Ok(true) };
     if seen.tree != head {
         // It only spares work: without it git is asked again.
         let note = format!("{base} {} {} {stored}\n", seen.head, seen.tree);
@@ -120,7 +137,7 @@ impl Picture {
             return Ok(Picture { objects: None, head, tree });
         }
         let scratch = objects.scratch()?;
-        let tree = tree_in(session, &scratch, record.base, head, disk).unwrap_or(disk);
+        let tree = tree_in(session, &scratch, record.jail, record.base, head, disk).unwrap_or(disk);
         Ok(Picture { objects: Some(scratch), head, tree })
     }
 
@@ -164,7 +181,7 @@ fn settings(session: &Session<'_>) -> Result<Settings> {
         attributes.extend(crate::host::read_optional(&file)?.map(BString::from));
     }
     let autocrlf = session.config.get("core.autocrlf").is_some_and(|value| !off(value));
-    Ok(Settings { autocrlf, attributes })
+    Ok(Settings { autocrlf, attributes, walls: Vec::new() })
 }
 
 /// Where git looks for attributes outside a tree.
