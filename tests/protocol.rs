@@ -566,3 +566,33 @@ fn every_agent_but_the_built_in_one_reads_the_manners_below_its_task() {
         assert!(!world.heard("own").contains("You are a worker"), "{}", world.heard("own"));
     }
 }
+
+/// What is seen of a run that said nothing: a change that is not committed is no success, and no change is named.
+#[test]
+fn a_run_without_a_word_is_judged_by_what_it_left() {
+    for (world, level) in levels() {
+        let left = world.speaks(level, "left", "echo 1 >n");
+        assert!(left.code(3).out.contains("left needs-input: uncommitted: "));
+        let status = world.skein(&["status"]).ok().out;
+        assert!(
+            status.contains("needs-input (uncommitted)") && status.contains("1 file, not committed"),
+            "{status}"
+        );
+        let card = world.card("left");
+        assert!(card.contains("  flags     uncommitted\n") && card.contains(": uncommitted: "), "{card}");
+        let nothing = world.speaks(level, "nothing", "true").ok().out;
+        assert!(nothing.contains("\nnothing ready: nothing changed: it ended without a commit"), "{nothing}");
+        assert!(nothing.contains("(nothing)\nnext: git skein show --log nothing\n"), "{nothing}");
+        let empty = world.speaks(level, "empty", "git commit -q --allow-empty -m x").ok().out;
+        assert!(
+            empty.contains("empty ready: nothing changed: what it committed comes to nothing"),
+            "{empty}"
+        );
+        world.skein(&["reap", "empty", "--yes", "--include-unlanded"]).ok();
+        // Whoever did nothing is not asked about when one is to land.
+        world.speaks(level, "w", COMMIT).ok();
+        assert!(world.card("w").contains("  outcome   ready\n"), "{}", world.card("w"));
+        world.skein(&["land"]).ok();
+        assert_eq!(world.git(["show", "main:n"]), "1");
+    }
+}

@@ -120,6 +120,8 @@ pub enum End {
 pub struct Work {
     /// Commits between base and tip.
     pub commits: usize,
+    /// The tip has the very files of the base, and nothing of the worker's was kept out.
+    pub same: bool,
     /// The working tree differs from the tip.
     pub uncommitted: bool,
     /// An earlier snapshot holds what neither tip nor working tree has.
@@ -136,6 +138,14 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
             "uncommitted: it ended without a commit; import takes the working tree",
+        ),
+        // No failure: a task may be to look. No success without a word either.
+        End::Exited(0) | End::Done if work.same && !work.uncommitted => because(
+            Outcome::Ready,
+            match work.commits {
+                0 => "nothing changed: it ended without a commit, and made no claim",
+                _ => "nothing changed: what it committed comes to nothing",
+            },
         ),
         End::Exited(0) => (Outcome::Ready, None),
         End::Done => because(Outcome::Ready, "it said it was done"),
@@ -194,6 +204,25 @@ mod tests {
         let said = |line: &str| conclude(&End::Silent(line.into()), Work::default()).1.unwrap();
         assert_eq!(said("y/n?"), "silent; its last line was: y/n?");
         assert_eq!(said(""), "silent; it printed nothing");
+    }
+
+    #[test]
+    fn a_run_that_changed_nothing_says_so() {
+        let nothing = Work { same: true, ..Work::default() };
+        let empty = Work { commits: 1, same: true, ..Work::default() };
+        let back = Work { uncommitted: true, ..empty };
+        for (end, work, said) in [
+            (End::Exited(0), nothing, true),
+            (End::Done, nothing, true),
+            (End::Exited(0), empty, true),
+            (End::Exited(0), back, false),
+            (End::Exited(0), Work { commits: 1, ..Work::default() }, false),
+            (End::Exited(1), nothing, false),
+            (claimed(Claimed::NothingToDo), nothing, false),
+        ] {
+            let reason = conclude(&end, work).1.unwrap_or_default();
+            assert_eq!(reason.starts_with("nothing changed: "), said, "{end:?}: {reason}");
+        }
     }
 
     #[test]

@@ -426,8 +426,12 @@ impl Report<'_> {
 /// The one worker that is ready, for `land` without a name.
 pub fn only_ready(session: &Session<'_>) -> Result<String> {
     let view = session.view()?;
-    let ready: Vec<_> =
+    let all: Vec<_> =
         view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
+    // One that did nothing is in nobody's way.
+    let mut ready = all.clone();
+    ready.retain(|w| w.tip() != w.record.base);
+    let ready = if ready.is_empty() { all } else { ready };
     match ready.as_slice() {
         [one] => Ok(one.record.handle.to_string()),
         [] => Err(Refusal::new(Token::NoSuchWorker, "no worker is ready")

@@ -64,7 +64,7 @@ pub struct Card {
     pub messages: Vec<Sent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// What was seen beside what it claims: commands that passed on the trees of its commits.
+    /// What was seen, beside what it claims if it does: commands that passed on the trees of its commits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<String>,
     pub changes: Vec<ChangeLine>,
@@ -141,7 +141,10 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result
         progress: talk.progress,
         todos: talk.todos,
         messages: record.messages.iter().map(sent).collect(),
-        passed: if record.claim.is_some() { observed(session, view, worker)? } else { Vec::new() },
+        passed: match record.claim.is_some() || !record.checks.is_empty() {
+            true => observed(session, view, worker)?,
+            false => Vec::new(),
+        },
         claim: record.claim.clone(),
         agent: record.agent.clone(),
         paths: record.paths.clone(),

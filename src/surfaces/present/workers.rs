@@ -129,8 +129,10 @@ fn some_of(names: &[String]) -> String {
     some.join(", ") + &more
 }
 
-fn outcome_style(outcome: Outcome) -> anstyle::Style {
-    match outcome {
+fn outcome_style(row: &Row) -> anstyle::Style {
+    match row.outcome {
+        // Without any work it is nothing to be glad of.
+        Outcome::Ready if row.files == 0 => WARN,
         Outcome::Ready => GOOD,
         Outcome::Failed => BAD,
         Outcome::NeedsInput | Outcome::Stopped => WARN,
@@ -207,7 +209,7 @@ fn card(card: &Card) -> String {
     };
     let reason = row.reason.as_ref().map(|r| format!(": {}", line(r))).unwrap_or_default();
     field("task", line(&row.task));
-    field("outcome", format!("{}{reason}", paint(outcome_style(row.outcome), row.outcome.word())));
+    field("outcome", format!("{}{reason}", paint(outcome_style(row), row.outcome.word())));
     field("liveness", live(row).to_owned());
     field("flags", words(&row.flags));
     let distance = match row.behind {
@@ -275,7 +277,10 @@ fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
         let (n, state) = (sent.message.n, sent.state.word());
         field("told", format!("{n}{to} ({state}): {}", line(&sent.message.text)));
     }
-    let Some(claim) = &card.claim else { return };
+    let Some(claim) = &card.claim else {
+        card.passed.iter().for_each(|passed| field("passed", line(passed)));
+        return;
+    };
     field("claims", format!("{}: {}", claim.outcome.word(), line(&claim.summary)));
     for evidence in &claim.evidence {
         field("", line(evidence));
@@ -301,6 +306,6 @@ fn ended(row: &Row) -> String {
         |flag: &&Flag| row.reason.as_ref().is_some_and(|r| r.starts_with(&format!("{}:", flag.word())));
     let flags: Vec<Flag> = row.flags.iter().filter(|flag| !said(flag)).copied().collect();
     let flags = if flags.is_empty() { String::new() } else { format!(" [{}]", words(&flags)) };
-    let outcome = paint(outcome_style(row.outcome), row.outcome.word());
+    let outcome = paint(outcome_style(row), row.outcome.word());
     format!("{} {outcome}{reason}{flags} ({})\n{} {}\n", row.handle, work(row), paint(DIM, "next:"), row.next)
 }
