@@ -225,3 +225,35 @@ fn an_end_that_was_recorded_is_told_once() {
     world.skein(&["wait", "w"]);
     world.check();
 }
+
+#[test]
+fn so_many_run_at_a_time_and_no_more() {
+    let world = World::new();
+    let child = "-- sh -c 'until test -f \"$0\"; do sleep 0.05; done' \"$PWD/go\"";
+    let script = format!(
+        "for i in 1 2 3 4 5 6 7 8 9 10; do {SPAWN} x --name c$i --request $i {child} & done; wait
+        touch go; until {SPAWN} x --name last -- true; do git skein worker wait --stay >/dev/null; done"
+    );
+    world.starts("none", &["--spawn", "1"], &script);
+    let said = world.says("w");
+    assert!(said.matches("and 8 are the most").count() >= 2, "{said}");
+    assert_eq!(world.children().len(), 9, "{said}");
+    world.skein(&["wait"]);
+    world.check();
+}
+
+#[test]
+fn a_request_whose_child_was_closed_starts_no_other_one() {
+    let world = World::new();
+    let spawn = format!("{SPAWN} x --name c --request one -- true");
+    let script = format!("{spawn}; until test -f go; do sleep 0.02; done; rm go; {spawn}");
+    let options = ["--timeout", "100s", "--spawn", "1", "--name", "w", "w", "--", "sh", "-c", &script];
+    world.skein(&[&["dispatch"], &options[..]].concat()).ok();
+    until("a child", || !world.children().is_empty());
+    world.skein(&["wait", "c"]).ok();
+    world.skein(&["reap", "c", "--yes"]).ok();
+    fs::write(world.worktree("w").join("go"), "").unwrap();
+    world.skein(&["wait", "w"]).ok();
+    assert!(world.says("w").contains("c was started already"), "{}", world.says("w"));
+    assert!(world.children().is_empty());
+}

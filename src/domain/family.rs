@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 /// How many may run at a time that one worker has started.
-pub const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 8;
 
 /// So many changed files are named to the one that started it.
 const NAMED: usize = 50;

@@ -54,7 +54,6 @@ pub use failure::Failure;
 pub use failure::Refusal;
 pub use failure::Result;
 pub use failure::Token;
-pub use family::AT_ONCE;
 pub use family::Ended;
 pub use family::Parent;
 pub use family::deepest;

@@ -330,16 +330,15 @@ impl<'s, 'e> Desk<'s, 'e> {
     }
 
     fn spawn(&mut self, name: &str, asked: Spawn, seen: Option<&Seen>) -> Result<Option<Said>> {
-        if let Some(request) = &asked.request
-            && self.beside.iter().any(|b| b.request.as_ref() == Some(request))
-        {
-            return Err(spawning(request));
+        // A request without a name of its own is like no other.
+        let request = asked.request.clone().unwrap_or_else(|| name.to_owned());
+        let begun: Vec<&str> = self.beside.iter().filter_map(|b| b.request.as_deref()).collect();
+        if begun.contains(&request.as_str()) {
+            return Err(spawning(&request));
         }
-        let seen = seen.ok_or_else(changing)?;
-        let view = self.session.view()?;
-        let request = asked.request.clone();
-        let run = spawn::begin(self.session, view.worker(&self.id.to_string())?, asked, seen, name)?;
-        self.beside.push(Beside { name: name.to_owned(), made: None, request, run });
+        let asked = Spawn { request: Some(request.clone()), ..asked };
+        let run = spawn::begin(self.session, self.id, &asked, seen.ok_or_else(changing)?, name, &begun)?;
+        self.beside.push(Beside { name: name.to_owned(), made: None, request: Some(request), run });
         Ok(None)
     }
 

@@ -1,7 +1,6 @@
 //! `worker spawn`: a worker asks for another one, and its supervisor dispatches it, outside of any jail. It starts
 //! from what the first has committed, is shut in and limited as that is, and its result goes to its parent's inbox.
 
-use crate::domain::AT_ONCE;
 use crate::domain::Ended;
 use crate::domain::Failure;
 use crate::domain::Liveness;
@@ -36,20 +35,28 @@ pub fn children(view: &View, parent: WorkerId) -> impl Iterator<Item = &Worker> 
 }
 
 /// In the supervisor of `parent`: starts the dispatch of what it `asked` for, in a process of its own. `name` is that
-/// of the request among others, and names it if the caller gave it no name.
-pub fn begin(session: &Session<'_>, parent: &Worker, asked: Spawn, seen: &Seen, name: &str) -> Result<Aside> {
+/// of the request among files; `begun` are the requests that are carried out already.
+pub fn begin(
+    session: &Session<'_>,
+    parent: WorkerId,
+    asked: &Spawn,
+    seen: &Seen,
+    name: &str,
+    begun: &[&str],
+) -> Result<Aside> {
     let view = session.view()?;
+    let parent = view.worker(&parent.to_string())?;
     if let Some(refusal) = &seen.withheld {
         return Err(Failure::Refusal(refusal.clone()));
     }
-    let request = asked.request.clone().unwrap_or_else(|| name.to_owned());
-    if child_of(&view, parent.id, &request).is_none() {
+    let request = asked.request.as_deref().unwrap_or_default();
+    if child_of(&view.workers, parent.id, request).is_none() {
         let record = &parent.record;
+        let unborn = begun.iter().filter(|begun| child_of(&view.workers, parent.id, begun).is_none()).count();
         let running = children(&view, parent.id).filter(|w| w.record.outcome == Outcome::Active).count();
-        refuse_spawn(record.parent.as_ref().map_or(0, |p| p.depth), record.spawn, running.min(AT_ONCE))?;
+        refuse_spawn(record.parent.as_ref().map_or(0, |p| p.depth), record.spawn, running + unborn)?;
     }
-    let asked = Spawn { request: Some(request), ..asked };
-    let bytes = serde_json::to_vec(&asked).map_err(|e| Failure::fault("noting a request", e))?;
+    let bytes = serde_json::to_vec(asked).map_err(|e| Failure::fault("noting a request", e))?;
     let file = session.local.worker(parent.id).join(format!("spawn-{name}.json"));
     crate::host::put(&file, &bytes)?;
     crate::fault::point("spawn: request noted");
@@ -73,7 +80,9 @@ pub fn dispatch(
     // A child whose dispatch was cut short before its agent ran goes first.
     let view = crate::verbs::init::ensure(session)?;
     let request = asked.request.clone().unwrap_or_default();
-    if let Some(child) = child_of(&view, parent, &request) {
+    let closed = view.archived(&session.repo)?;
+    let known = child_of(&view.workers, parent, &request).or_else(|| child_of(&closed, parent, &request));
+    if let Some(child) = known {
         return Ok(said(child.id, child.record.handle.to_string(), child.record.base, "was started already"));
     }
     let worker = view.worker(&parent.to_string())?;
@@ -109,10 +118,10 @@ pub fn dispatch(
     Ok(said(done.worker, done.handle.to_string(), done.base, "is started"))
 }
 
-fn child_of<'v>(view: &'v View, parent: WorkerId, request: &str) -> Option<&'v Worker> {
+fn child_of<'w>(workers: &'w [Worker], parent: WorkerId, request: &str) -> Option<&'w Worker> {
     let of =
         |w: &&Worker| w.record.parent.as_ref().is_some_and(|p| p.worker == parent && p.request == request);
-    view.workers.iter().find(of)
+    workers.iter().find(of)
 }
 
 fn said(worker: WorkerId, handle: String, base: Oid, how: &str) -> Said {
