@@ -243,3 +243,21 @@ fn a_line_is_complete_or_absent() {
     let rest = lines(&world.skein(&["events", "--since", &cursor(&with_half)]).ok().out);
     assert_eq!((rest.len(), &rest[0]["text"]), (2, &"two".into()), "{rest:?}");
 }
+
+/// A worker is in the archive a moment before it stops being an open one.
+#[test]
+fn a_worker_that_is_just_being_closed_is_told_once_it_is() {
+    let world = World::new();
+    world.worker("w", "echo 1 >n; git add n; git commit -qm n");
+    world.skein(&["land", "w"]).ok();
+    let before = lines(&world.skein(&["events"]).ok().out);
+    let mut command = world.command(&["reap", "w", "--yes"]);
+    assert!(!command.env("SKEIN_FAULT", "reap: kept and archived:1:kill").output().unwrap().status.success());
+    let between = lines(&world.skein(&["events", "--since", &cursor(&before)]).ok().out);
+    assert!(!kinds(&between, "w").contains(&"reaped".to_owned()), "{between:?}");
+    world.skein(&["reap", "w", "--yes"]).ok();
+    let after = lines(&world.skein(&["events", "--since", &cursor(&between)]).ok().out);
+    assert_eq!(kinds(&after, "w"), ["reaped"]);
+    let end = lines(&world.skein(&["events", "--since", &cursor(&after)]).ok().out);
+    assert_eq!(end.len(), 1, "{end:?}");
+}

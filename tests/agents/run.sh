@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A real agent, from its dispatch to the removal of its worktree, driven by the scripted model beside this file:
-# without a jail, and in one where it can be made. The agent is installed from npm into a cache folder; without npm
+# A real agent, from its dispatch to the removal of its worktree, driven by the scripted model beside this file, which
+# is slow and fails at times: without a jail, and in one where it can be made. There the agent also asks a question, is
+# answered, and goes on in its session. The agent is installed from npm into a cache folder; without npm
 # or its registry the test is skipped.
 #
 #   tests/agents/run.sh <git-skein binary> pi|codex|opencode
@@ -22,22 +23,25 @@ fail() {
     exit 1
 }
 
-# The package, the command, and the event that it ends with.
+# The package, the command, the event that it ends with, and the statuses after which it tries again.
 case $agent in
     pi)
         package=@earendil-works/pi-coding-agent@1.6.0
         command=(--provider local --model scripted --mode json -p '{brief}')
         ends=agent_end
+        statuses='429, 500, 529'
         ;;
     codex)
         package=@openai/codex@0.171.0
         command=(exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox '{brief}')
         ends=turn.completed
+        statuses='500, 529'
         ;;
     opencode)
         package=opencode-ai@1.18.33
         command=(run --format json '{brief}')
         ends=step_finish
+        statuses='429, 529'
         ;;
     *) fail "$usage" ;;
 esac
@@ -63,33 +67,54 @@ trap end EXIT
 # What the model says: look, change, commit, done.
 cat > "$root/script.json" << 'SCRIPT'
 [
-  {"bash": "cat greeting.txt"},
-  {"bash": "printf 'hello, world\\n' > greeting.txt && git commit --quiet --all --message 'Greet the world'"},
+  {"bash": "cat greeting.txt", "fail": [STATUSES]},
+  {"bash": "printf 'hello, world\\n' > greeting.txt && git commit --quiet --all --message 'Greet the world'", "after": 700},
   {"say": "The greeting is for the world now."}
 ]
 SCRIPT
-node "$here/model.mjs" "$root/script.json" > "$root/port" &
-model=$!
-for _ in $(seq 100); do
-    [[ -s $root/port ]] && break
-    sleep 0.1
-done
-port=$(< "$root/port")
-[[ -n $port ]] || fail "the model does not listen"
+sed -i "s/STATUSES/$statuses/" "$root/script.json"
+# And in another task: ask, end the turn, do what was answered.
+cat > "$root/ask.json" << 'SCRIPT'
+[
+  {"bash": "git skein worker wait --question 'Who is greeted?' --option moon"},
+  {"say": "I have asked."},
+  {"bash": "printf 'hello, {answer}\\n' > greeting.txt && git commit --quiet --all --message 'Greet whom they said'"},
+  {"say": "The greeting is for {answer} now."}
+]
+SCRIPT
+
+# Starts the model with a script of its own. Agents find it by its port.
+model() {
+    [[ -z $model ]] || kill "$model"
+    : > "$root/port"
+    node "$here/model.mjs" "$root/$1.json" > "$root/port" 2> "$root/failures" &
+    model=$!
+    for _ in $(seq 100); do
+        [[ -s $root/port ]] && break
+        sleep 0.1
+    done
+    port=$(< "$root/port")
+    [[ -n $port ]] || fail "the model does not listen"
+    configure
+}
 
 export HOME=$root/home PI_OFFLINE=1 GIT_CONFIG_NOSYSTEM=1
 export PATH=$root/bin:$PATH
 unset XDG_CONFIG_HOME XDG_CACHE_HOME
 mkdir -p "$HOME/.pi/agent" "$HOME/.codex" "$HOME/.config/opencode" "$root/bin"
 ln -s "$binary" "$root/bin/git-skein"
-cat > "$HOME/.pi/agent/models.json" << MODELS
+# Some run commands in a login shell, which has a PATH of its own.
+printf 'PATH=%q:$PATH\n' "$root/bin" > "$HOME/.bash_profile"
+configure() {
+    cat > "$HOME/.pi/agent/models.json" << MODELS
 {"providers": {"local": {
   "baseUrl": "http://127.0.0.1:$port/v1", "api": "openai-completions", "apiKey": "none",
   "compat": {"supportsDeveloperRole": false, "supportsReasoningEffort": false},
   "models": [{"id": "scripted"}]
 }}}
 MODELS
-cat > "$HOME/.codex/config.toml" << CONFIG
+    printf '{"retry": {"baseDelayMs": 50}}\n' > "$HOME/.pi/agent/settings.json"
+    cat > "$HOME/.codex/config.toml" << CONFIG
 model = "scripted"
 model_provider = "local"
 [model_providers.local]
@@ -97,7 +122,7 @@ name = "local"
 base_url = "http://127.0.0.1:$port/v1"
 wire_api = "responses"
 CONFIG
-cat > "$HOME/.config/opencode/opencode.json" << CONFIG
+    cat > "$HOME/.config/opencode/opencode.json" << CONFIG
 {"autoupdate": false, "model": "local/scripted", "small_model": "local/scripted",
   "provider": {"local": {
     "npm": "@ai-sdk/openai-compatible", "name": "local",
@@ -105,6 +130,7 @@ cat > "$HOME/.config/opencode/opencode.json" << CONFIG
     "models": {"scripted": {"name": "scripted"}}
 }}}
 CONFIG
+}
 git config --global user.name Ada
 git config --global user.email ada@example.invalid
 git config --global init.defaultBranch main
@@ -116,6 +142,7 @@ step() {
 
 # All the way, shut in at the level given.
 way() {
+    model script
     local repo=$root/$1
     git init --quiet "$repo"
     cd "$repo"
@@ -131,10 +158,35 @@ way() {
     step landed --explain greet
     [[ $(git show main:greeting.txt) == "hello, world" ]] || fail "main does not have the greeting"
     [[ $(git log -1 --format=%an main) == greet ]] || fail "the commit is not the worker's"
+    (($(wc -l < "$root/failures") == $(wc -w <<< "$statuses"))) || fail "the model did not fail as it should"
     git skein show --log greet | grep -q "$ends" || fail "the agent's log is not kept"
     step reap --yes greet
     [[ ! -e $repo.skein/greet ]] || fail "the worktree is still there"
     step landed greet
+}
+
+# A question that ends the turn, an answer, and the end of the task in the same session, in the jail if there is one.
+ask() {
+    model ask
+    git init --quiet "$root/ask"
+    cd "$root/ask"
+    printf 'hello\n' > greeting.txt
+    git add greeting.txt
+    git commit --quiet --message first
+    if step dispatch --wait --jail "$1" --name ask --timeout 2m "Ask whom to greet" -- "$program" "${command[@]}"; then
+        git skein show --log ask
+        fail "it did not ask"
+    fi
+    git skein show ask | grep -q 'asks .*Who is greeted?' || fail "its question is not on the card"
+    step tell ask moon
+    step wait ask || {
+        git skein show --log ask
+        fail "it did not go on"
+    }
+    git skein show ask | grep -q 'told .*(read): moon' || fail "the answer was not seen to be read"
+    step land ask
+    [[ $(git show main:greeting.txt) == "hello, moon" ]] || fail "main does not have the greeting that was answered"
+    step reap --yes ask
 }
 
 levels=(none)
@@ -146,4 +198,5 @@ fi
 for level in "${levels[@]}"; do
     way "$level"
 done
-printf '\ntests/agents/run.sh: %s went all the way (%s)\n' "$agent" "${levels[*]}"
+ask "${levels[-1]}"
+printf '\ntests/agents/run.sh: %s went all the way (%s), asked and was answered (%s)\n' "$agent" "${levels[*]}" "${levels[-1]}"
