@@ -259,6 +259,10 @@ fn f10_what_changes_in_the_main_checkout_fails_the_run_and_is_named(world: &Worl
             assert!(refused.err.contains(path), "{worker}: {}", refused.err);
         }
     }
+    world.skein(&["reap", "--yes", "--include-unlanded", "undoes"]).ok();
+    // A checkout may run what it has set up, until a person has looked.
+    world.skein(&["restore", "undoes"]).refused("outside-changed", 1);
+    world.skein(&["restore", "--any-outcome", "undoes"]).ok();
     world.skein(&["land", "good"]).ok();
     world.check();
 }

@@ -155,8 +155,10 @@ impl Play<'_> {
         if let Want::Stops(token) = self.want {
             return self.mended(token, &config);
         }
-        // It ends what a dead supervisor began.
-        self.verb(&["stop", name]);
+        if name == "killer" {
+            // It ends what a dead supervisor began.
+            self.verb(&["stop", name]);
+        }
         self.told(&before);
         let planted = Digest::of(self.world, name);
         for args in [&["status"][..], &["show", name], &["show", "--diff", name], &["show", "--log", name]] {
@@ -174,7 +176,6 @@ impl Play<'_> {
             // A checkout would run the filters of its configuration.
             again.refused("outside-changed", 1);
         }
-        self.verb(&["status"]);
         let after = Digest::of(self.world, name);
         let changed: Vec<String> =
             planted.changes(&after).into_iter().filter(|c| !landed || !digest::by_landing(c)).collect();
