@@ -146,6 +146,8 @@ fn a_worker_goes_on_when_its_limit_has_passed() {
     assert!(told.err.contains("agent-paused") && told.out.contains("queued"), "{told:?}");
     at(3601, &["resume", "w"]).ok();
     at(3601, &["wait", "w"]).ok();
+    let begun = format!("\"at\":{},\"kind\":\"outcome\"", MOMENT / 1000 + 3601);
+    assert!(at(3601, &["events"]).ok().out.matches(&begun).count() >= 2, "it begins anew, and ends");
     let record = world.git(["show", &format!("refs/skein/worker/{}:record.json", world.ulid("w"))]);
     assert!(!record.contains("\"paused\"") && record.contains("\"ready\""), "{record}");
 }

@@ -191,7 +191,8 @@ fn told(session: &Session<'_>, worker: &Worker, place: &mut Place) -> Result<Vec
     if place.record != Some(worker.at) {
         let told = history(&session.repo, worker, place.record)?;
         let known = place.record.and(told.first()).map(|(_, record)| record.clone());
-        lines.extend(facts::of_records(&told[usize::from(known.is_some())..], known));
+        let new = &told[usize::from(known.is_some())..];
+        lines.extend(facts::of_records(&session.repo.objects, new, known)?);
         place.record = Some(worker.at);
     }
     if let Some(wip) = worker.wip

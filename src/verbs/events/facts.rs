@@ -32,16 +32,20 @@ pub fn of_event(worker: &Worker, offset: usize, event: Event) -> Line {
 }
 
 /// What successive records of a worker say beyond the one before; the first has none before it.
-pub fn of_records(told: &[(Oid, WorkerRecord)], mut known: Option<WorkerRecord>) -> Vec<Line> {
+pub fn of_records(
+    objects: &Objects,
+    told: &[(Oid, WorkerRecord)],
+    mut known: Option<WorkerRecord>,
+) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for (at, record) in told {
-        lines.extend(step(*at, known.as_ref(), record));
+        lines.extend(step(objects, *at, known.as_ref(), record)?);
         known = Some(record.clone());
     }
-    lines
+    Ok(lines)
 }
 
-fn step(oid: Oid, before: Option<&WorkerRecord>, now: &WorkerRecord) -> Vec<Line> {
+fn step(objects: &Objects, oid: Oid, before: Option<&WorkerRecord>, now: &WorkerRecord) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     let mut add = |at: i64, kind: &str, more: serde_json::Value| {
         let id = format!("{oid}-{}", lines.len());
@@ -82,18 +86,13 @@ fn step(oid: Oid, before: Option<&WorkerRecord>, now: &WorkerRecord) -> Vec<Line
     }
     let moved = before.is_some_and(|b| (b.outcome, &b.reason) != (now.outcome, &now.reason));
     if moved {
-        let at = if now.outcome == Outcome::Active { resumed(now) } else { ended };
+        let at = if now.outcome == Outcome::Active { made_at(objects, oid)? } else { ended };
         let more = json!({
             "outcome": now.outcome, "reason": now.reason, "exit": now.exit, "flags": now.flags, "tip": now.tip,
         });
         add(at, "outcome", more);
     }
-    lines
-}
-
-/// When a worker was taken up again.
-fn resumed(now: &WorkerRecord) -> i64 {
-    now.messages.iter().map(|m| m.at).max().unwrap_or(now.created)
+    Ok(lines)
 }
 
 pub fn snapshot(objects: &Objects, worker: &Worker, wip: Oid) -> Result<Line> {
