@@ -3,6 +3,7 @@
 //! parsers might read in two ways. So what is found here is what git finds.
 
 use crate::domain::Config;
+use crate::plumbing::git::BINDING;
 use crate::plumbing::git::Git;
 use crate::plumbing::repo::Dirs;
 use bstr::ByteSlice;
@@ -11,17 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
-
-/// Variables by which a person says where the repository is, or what its configuration is.
-const BINDING: &[&str] = &[
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-];
 
 /// Variables that say it of the system's.
 const SYSTEM: [&str; 2] = ["GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"];

@@ -48,8 +48,9 @@ const ALLOWED: &[&str] = &[
     "NIX_SSL_CERT_FILE",
 ];
 
-/// What passes besides, where the person's own view is asked for: finding the repository, its configuration.
-const PERSON: &[&str] = &[
+/// What passes besides, where the person's own view is asked for: by these they say where the repository is, or what
+/// its configuration is.
+pub(super) const BINDING: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -57,12 +58,11 @@ const PERSON: &[&str] = &[
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_CONFIG_PARAMETERS",
     "GIT_CONFIG_COUNT",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "EMAIL",
 ];
+
+/// And by these who they are.
+const IDENTITY: &[&str] =
+    &["GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"];
 
 /// The variables that bind a process to one repository; no child of ours may inherit them.
 const LOCAL_ENV: &[&str] = &[
@@ -244,7 +244,8 @@ impl Git {
             }
             if ALLOWED.contains(&name.as_ref()) {
                 git.env.push(pair);
-            } else if PERSON.contains(&name.as_ref())
+            } else if BINDING.contains(&name.as_ref())
+                || IDENTITY.contains(&name.as_ref())
                 || name.starts_with("GIT_CONFIG_KEY_")
                 || name.starts_with("GIT_CONFIG_VALUE_")
             {
