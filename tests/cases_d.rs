@@ -23,7 +23,7 @@
 //! | 33 the branch is checked out elsewhere | `cases_x::x08`, `trunk` |
 //! | 34 a worktree that is gone, locked, has submodules | `cases_x::x20`, `cases_x::x13`, `reap::a_worktree_deleted_by_hand_is_no_obstacle` |
 //! | 38 a shallow clone | `landed::a_cut_history_is_unknown_and_nothing_is_fetched`, `shapes::stores` |
-//! | 42 a gate runs the worker's code | `cases_x::x18`; it runs on the exact candidate, without a jail so far |
+//! | 42 a gate runs the worker's code | `cases_x::x18`; it runs on the exact candidate, in a jail: `jail::` |
 //! | 43 the worker still runs | `refusals::a_worker_that_still_runs`, `reap::a_worktree_that_changes_while_it_is_closed_stays` |
 
 use crate::support::Ran;
