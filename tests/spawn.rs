@@ -215,7 +215,8 @@ fn an_end_that_was_recorded_is_told_once() {
     let options = ["--timeout", "100s", "--spawn", "1", "--name", "w", "w", "--", "sh", "-c", &script];
     world.skein(&[&["dispatch"], &options[..]].concat()).ok();
     until("the end of the child", || !world.children().is_empty() && world.field("c", "outcome") != "active");
-    assert!(world.field("w", "messages").is_null(), "its supervisor died before");
+    // Its supervisor died before it could tell; a writing verb that came by since has told it then.
+    assert!(world.field("w", "messages").as_array().is_none_or(|told| told.len() == 1));
     for _ in 0..2 {
         world.skein(&["init"]);
         world.skein(&["stop", "c"]).ok();

@@ -79,7 +79,7 @@ impl World {
             let tips: Vec<String> = self.oids.values().map(Oid::to_string).collect();
             let args = ["commit-graph", "write", "--changed-paths", "--stdin-commits"];
             git(self.dir.path(), &args, tips.join("\n").as_bytes());
-            graphs.push(CommitGraph::default().beside_git(&self.objects));
+            graphs.push(CommitGraph::default().beside_git_at_once(&self.objects));
         }
         graphs.into_iter().map(Rc::new).collect()
     }
