@@ -105,12 +105,14 @@ impl Tmux {
         self.tell(&["send-keys", "-t", pane, "Enter"]).map(drop)
     }
 
-    /// The last `lines` lines of the pane and of what scrolled out of it.
+    /// The last `lines` lines of the pane and of what scrolled out of it. Of empty ones in a row only one: most of a
+    /// screen is empty.
     pub fn screen(&self, pane: &str, lines: u32) -> Result<Vec<u8>> {
         let text = self.tell(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])?;
-        let text = text.trim_end();
-        let start = text.rfind_iter("\n").nth(lines.saturating_sub(1) as usize).map_or(0, |at| at + 1);
-        Ok([&text[start..], b"\n"].concat())
+        let mut shown: Vec<&[u8]> = text.trim_end().lines().collect();
+        shown.dedup_by(|line, before| line.is_empty() && before.is_empty());
+        let last = &shown[shown.len().saturating_sub(lines as usize)..];
+        Ok(last.iter().flat_map(|line| [*line, b"\n"]).collect::<Vec<_>>().concat())
     }
 
     /// Brings the client that we run in to the pane.

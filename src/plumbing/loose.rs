@@ -28,7 +28,7 @@ fn failed(what: &str, e: impl Display) -> Failure {
 pub(super) fn list(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
     for _ in 0..TRIES {
         let before = stamp(common);
-        let listed = list_once(&store(common, hash), prefixes);
+        let listed = list_once(common, hash, prefixes);
         // A ref that is packed meanwhile is in neither the old packed file nor among the loose ones.
         if stamp(common) == before {
             return listed;
@@ -43,11 +43,22 @@ fn stamp(common: &Path) -> Option<(u64, SystemTime, u64)> {
     Some((meta.len(), meta.modified().ok()?, meta.ino()))
 }
 
-fn list_once(store: &Store, prefixes: &[&str]) -> Result<Vec<Ref>> {
-    let mut found = Vec::new();
-    for item in items(store, prefixes)? {
-        found.extend(resolve(store, item)?);
-    }
+/// Each ref is a file of its own to open, so the first prefix is listed beside the others.
+fn list_once(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
+    let below = |prefixes: &[&str]| -> Result<Vec<Ref>> {
+        let store = store(common, hash);
+        let found = items(&store, prefixes)?.into_iter().map(|item| resolve(&store, item));
+        Ok(found.collect::<Result<Vec<Option<Ref>>>>()?.into_iter().flatten().collect())
+    };
+    let mut found = match prefixes {
+        [first, others @ ..] if !others.is_empty() => std::thread::scope(|scope| {
+            let apart = scope.spawn(|| below(&[first]));
+            let mut found = below(others)?;
+            found.extend(apart.join().unwrap_or_else(|_| Err(failed("the refs", "a thread died")))?);
+            Ok::<Vec<Ref>, Failure>(found)
+        })?,
+        _ => below(prefixes)?,
+    };
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found.dedup_by(|a, b| a.name == b.name);
     Ok(found)
