@@ -94,4 +94,5 @@ pub use survivors::signal;
 pub use survivors::start_time;
 pub use survivors::survivors_in;
 pub use tmux::Tmux;
+pub use tmux::last_lines;
 pub use watch::Watch;

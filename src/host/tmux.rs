@@ -56,17 +56,21 @@ impl Tmux {
         self.say(&args.iter().map(OsStr::new).collect::<Vec<_>>(), None)
     }
 
+    /// The same with a folder and a command at the end.
+    fn start(&self, words: &[&str], cwd: &Path, argv: &[OsString]) -> Result<Vec<u8>> {
+        let ends = [OsStr::new("-c"), cwd.as_os_str(), OsStr::new("--")];
+        let words = words.iter().map(OsStr::new).chain(ends);
+        self.say(&words.chain(argv.iter().map(OsString::as_os_str)).collect::<Vec<_>>(), None)
+    }
+
     /// Makes the session `name` with `argv` in its first window, unless there is one of that name.
     pub fn session(&self, name: &str, cwd: &Path, argv: &[OsString]) -> Result<()> {
         let target = format!("={name}");
         if self.tell(&["has-session", "-t", &target]).is_ok() {
             return Ok(());
         }
-        let words = ["new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", "status", "-c"];
-        let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-        args.extend([cwd.as_os_str(), OsStr::new("--")]);
-        args.extend(argv.iter().map(OsString::as_os_str));
-        match self.say(&args, None) {
+        let words = ["new-session", "-d", "-x", "200", "-y", "50", "-s", name, "-n", "status"];
+        match self.start(&words, cwd, argv) {
             Ok(_) => Ok(()),
             // Another dispatch was first.
             Err(_) if self.tell(&["has-session", "-t", &target]).is_ok() => Ok(()),
@@ -77,11 +81,8 @@ impl Tmux {
     /// A new window of the session, which stays when its command has ended; gives the id of its pane.
     pub fn window(&self, session: &str, name: &str, cwd: &Path, argv: &[OsString]) -> Result<String> {
         let target = format!("={session}:");
-        let words = ["new-window", "-d", "-P", "-F", "#{pane_id}", "-t", &target, "-n", name, "-c"];
-        let mut args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-        args.extend([cwd.as_os_str(), OsStr::new("--")]);
-        args.extend(argv.iter().map(OsString::as_os_str));
-        let pane = self.say(&args, None)?.to_str_lossy().trim().to_owned();
+        let words = ["new-window", "-d", "-P", "-F", "#{pane_id}", "-t", &target, "-n", name];
+        let pane = self.start(&words, cwd, argv)?.to_str_lossy().trim().to_owned();
         self.tell(&["set-option", "-w", "-t", &pane, "remain-on-exit", "on"])?;
         Ok(pane)
     }
@@ -96,9 +97,10 @@ impl Tmux {
     pub fn type_in(&self, pane: &str, text: &str) -> Result<()> {
         let text = text.trim_end_matches('\n');
         if text.contains('\n') {
-            let load = ["load-buffer", "-b", "skein", "-"].map(OsStr::new);
-            self.say(&load, Some(text.as_bytes()))?;
-            self.tell(&["paste-buffer", "-p", "-d", "-b", "skein", "-t", pane])?;
+            // Of this pane alone: another relay may be typing into its own at the same time.
+            let buffer = format!("skein{pane}");
+            self.say(&["load-buffer", "-b", &buffer, "-"].map(OsStr::new), Some(text.as_bytes()))?;
+            self.tell(&["paste-buffer", "-p", "-d", "-b", &buffer, "-t", pane])?;
         } else {
             self.tell(&["send-keys", "-t", pane, "-l", "--", text])?;
         }
@@ -111,8 +113,7 @@ impl Tmux {
         let text = self.tell(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])?;
         let mut shown: Vec<&[u8]> = text.trim_end().lines().collect();
         shown.dedup_by(|line, before| line.is_empty() && before.is_empty());
-        let last = &shown[shown.len().saturating_sub(lines as usize)..];
-        Ok(last.iter().flat_map(|line| [*line, b"\n"]).collect::<Vec<_>>().concat())
+        Ok(last_lines(&[shown.join(&b'\n'), vec![b'\n']].concat(), lines))
     }
 
     /// Brings the client that we run in to the pane.
@@ -124,4 +125,10 @@ impl Tmux {
     pub fn close(&self, pane: &str) -> Result<()> {
         self.tell(&["kill-pane", "-t", pane]).map(drop)
     }
+}
+
+/// The last `lines` lines of a text.
+pub fn last_lines(text: &[u8], lines: u32) -> Vec<u8> {
+    let all: Vec<&[u8]> = text.lines_with_terminator().collect();
+    all[all.len().saturating_sub(lines as usize)..].concat()
 }

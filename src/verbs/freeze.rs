@@ -86,19 +86,22 @@ pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> R
     of_seen(session, view, worker, custody::look(session, worker)?, take)
 }
 
-/// Freezes the commits of a worker whose run is over and went well, but for its record.
-/// Its working tree is not taken. Gives what the tool must tell of it.
-pub fn claimed(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<Noted> {
+/// Freezes the commits of a worker whose run is over and went well, but for its record. Its working tree is not
+/// taken. False if it has committed nothing.
+pub fn claimed(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<bool> {
     for _ in 0..10 {
         let view = session.view()?;
         let worker = view.worker(&id.to_string())?;
+        if worker.record.base == seen.head {
+            return Ok(false);
+        }
         let frozen = of_seen(session, &view, worker, seen.clone(), Take::default())?;
         let done = match frozen.pending {
             Some(pending) => Draft::new(&session.repo).put(pending).publish()? == Moved::Done,
             None => true,
         };
         if done {
-            return Ok(frozen.noted);
+            return Ok(true);
         }
     }
     Err(raced(&id.to_string()))

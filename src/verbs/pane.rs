@@ -12,6 +12,7 @@ use crate::host::PaneDir;
 use crate::host::PaneJob;
 use crate::host::Tmux;
 use crate::host::Window;
+use crate::host::last_lines;
 use crate::state::PANE;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
@@ -127,19 +128,13 @@ pub fn peek(session: &Session<'_>, name: &str, lines: u32) -> Result<Peeked> {
     };
     let ended = last.is_some();
     let screen = match (last, dir.pane()) {
-        (Some(screen), _) => screen,
+        (Some(screen), _) => last_lines(&screen, lines),
         (None, Some(pane)) => {
             Tmux::new(session.env).screen(&pane, lines).map_err(|gone| closed(&handle, &gone))?
         }
         (None, None) => return Err(no_pane(&handle)),
     };
-    Ok(Peeked { worker: id, handle, ended, screen: last_lines(screen, lines) })
-}
-
-fn last_lines(screen: Vec<u8>, lines: u32) -> Vec<u8> {
-    use bstr::ByteSlice;
-    let all: Vec<&[u8]> = screen.lines_with_terminator().collect();
-    all[all.len().saturating_sub(lines as usize)..].concat()
+    Ok(Peeked { worker: id, handle, ended, screen })
 }
 
 /// Leads to the window of worker `name`: inside tmux by itself, outside by the command to give.

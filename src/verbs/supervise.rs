@@ -323,8 +323,7 @@ fn last_word(session: &Session<'_>, id: WorkerId, said: &End, seen: &Seen, untou
 
 /// Freezes what the worker has committed, if anything: while nobody waits, and before its record says how it ended.
 fn freeze_commits(session: &Session<'_>, id: WorkerId, seen: &Seen) -> Result<()> {
-    if session.view()?.worker(&id.to_string())?.record.base != seen.head {
-        freeze::claimed(session, id, seen)?;
+    if freeze::claimed(session, id, seen)? {
         crate::fault::point("supervise: delta frozen");
     }
     Ok(())
