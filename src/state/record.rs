@@ -13,6 +13,7 @@ use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::domain::mask;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Message;
 use crate::domain::protocol::Question;
@@ -87,6 +88,19 @@ impl WorkerRecord {
     /// The questions that nobody has answered, oldest first.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|q| self.messages.iter().all(|m| m.to != Some(q.n)))
+    }
+
+    /// Puts down a message to it, secrets masked: the answer to question `to`, or what became of the worker `from`.
+    /// Gives its number.
+    pub fn tell(&mut self, text: &str, to: Option<u32>, from: Option<WorkerId>, at: i64) -> u32 {
+        let n = self.messages.len() as u32 + 1;
+        self.messages.push(Message { n, text: mask(text), to, from, at, delivered: None, read: None });
+        n
+    }
+
+    /// How many workers stand above it.
+    pub fn depth(&self) -> u32 {
+        self.parent.as_ref().map_or(0, |parent| parent.depth)
     }
 
     /// Whether its turn was cut short, or it was told something since it ended.

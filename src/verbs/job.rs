@@ -2,11 +2,13 @@
 
 use crate::domain::Bounds;
 use crate::domain::Jail;
+use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::state::Limits;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
 use crate::verbs::dispatch::Request;
+use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use serde::Deserialize;
 use serde::Serialize;
@@ -110,10 +112,15 @@ impl Job {
     }
 }
 
+/// The command of a worker's agent as it was given, where that is known still: the record has secrets masked.
+pub fn given(session: &Session<'_>, worker: &Worker) -> Result<Vec<String>> {
+    let noted = crate::host::read_optional(&session.local.command(worker.id))?.unwrap_or_default();
+    Ok(serde_json::from_slice(&noted).unwrap_or_else(|_| worker.record.agent.clone()))
+}
+
 /// What it should know, and whether it may start others.
 pub fn manners(record: &WorkerRecord) -> String {
-    let depth = record.parent.as_ref().map_or(0, |parent| parent.depth);
-    let more = if depth < record.spawn { MAY_SPAWN } else { "" };
+    let more = if record.depth() < record.spawn { MAY_SPAWN } else { "" };
     format!("{MANNERS}{more}")
 }
 

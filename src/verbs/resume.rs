@@ -10,7 +10,6 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
-use crate::domain::mask;
 use crate::domain::protocol::Message;
 use crate::host::Lock;
 use crate::state::Worker;
@@ -19,6 +18,7 @@ use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::init;
 use crate::verbs::jail;
+use crate::verbs::job;
 use crate::verbs::job::Job;
 use crate::verbs::job::manners;
 use crate::verbs::outside::Outside;
@@ -97,16 +97,7 @@ fn refuse(session: &Session<'_>, worker: &Worker) -> Result<()> {
 fn add(session: &Session<'_>, id: WorkerId, text: &str) -> Result<()> {
     let at = session.clock.now_secs();
     finish::amend(session, id, |record| {
-        let n = record.messages.len() as u32 + 1;
-        record.messages.push(Message {
-            n,
-            text: mask(text),
-            to: None,
-            at,
-            from: None,
-            delivered: None,
-            read: None,
-        });
+        record.tell(text, None, None, at);
         Ok(())
     })
 }
@@ -168,9 +159,7 @@ fn job(session: &Session<'_>, worker: &Worker) -> Result<Job> {
     let record = &worker.record;
     let jail = jail::level(session, Some(record.jail.word()), false)?;
     let bounds = Bounds::of(&session.config)?;
-    // As it was given, where that is known still: the record has secrets masked.
-    let noted = crate::host::read_optional(&session.local.command(worker.id))?.unwrap_or_default();
-    let argv: Vec<String> = serde_json::from_slice(&noted).unwrap_or_else(|_| record.agent.clone());
+    let argv = job::given(session, worker)?;
     let queued: Vec<&Message> = record.messages.iter().filter(|m| m.delivered.is_none()).collect();
     let letters = queued.iter().map(|m| m.n).collect();
     let again = record.session.as_deref().and_then(|name| Agent::of(&argv)?.again(&argv, name));

@@ -9,8 +9,6 @@ use crate::domain::Outcome;
 use crate::domain::Parent;
 use crate::domain::Result;
 use crate::domain::WorkerId;
-use crate::domain::mask;
-use crate::domain::protocol::Message;
 use crate::domain::protocol::Said;
 use crate::domain::protocol::Spawn;
 use crate::domain::protocol::Spawned;
@@ -23,6 +21,7 @@ use crate::verbs::custody;
 use crate::verbs::dispatch;
 use crate::verbs::dispatch::Request;
 use crate::verbs::finish;
+use crate::verbs::job;
 use crate::verbs::session::SPAWN;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
@@ -54,7 +53,7 @@ pub fn begin(
         let record = &parent.record;
         let unborn = begun.iter().filter(|begun| child_of(&view.workers, parent.id, begun).is_none()).count();
         let running = children(&view, parent.id).filter(|w| w.record.outcome == Outcome::Active).count();
-        refuse_spawn(record.parent.as_ref().map_or(0, |p| p.depth), record.spawn, running + unborn)?;
+        refuse_spawn(record.depth(), record.spawn, running + unborn)?;
     }
     let bytes = serde_json::to_vec(asked).map_err(|e| Failure::fault("noting a request", e))?;
     let file = session.local.worker(parent.id).join(format!("spawn-{name}.json"));
@@ -87,12 +86,9 @@ pub fn dispatch(
     }
     let worker = view.worker(&parent.to_string())?;
     let record = &worker.record;
-    // As it was given: the record has secrets masked.
-    let noted = crate::host::read_optional(&session.local.command(parent))?.unwrap_or_default();
-    let own: Vec<String> = serde_json::from_slice(&noted).unwrap_or_else(|_| record.agent.clone());
     let argv = match (&asked.agent, asked.argv.is_empty()) {
         (Some(_), _) => Vec::new(),
-        (None, true) => own,
+        (None, true) => job::given(session, worker)?,
         (None, false) => asked.argv,
     };
     let request = Request {
@@ -107,11 +103,7 @@ pub fn dispatch(
         agent: asked.agent,
         argv,
         spawn: Some(record.spawn),
-        parent: Some(Parent {
-            worker: parent,
-            request,
-            depth: record.parent.as_ref().map_or(0, |p| p.depth) + 1,
-        }),
+        parent: Some(Parent { worker: parent, request, depth: record.depth() + 1 }),
         ..Request::default()
     };
     let done = dispatch::begin(session, &request)?;
@@ -138,12 +130,10 @@ pub fn report(session: &Session<'_>, child: WorkerId) -> Result<()> {
     };
     let Some(parent) = child.record.parent.as_ref().map(|p| p.worker) else { return Ok(()) };
     let Some(told) = view.workers.iter().find(|w| w.id == parent) else { return Ok(()) };
-    let (text, at) = (mask(&letter(session, child)?), session.clock.now_secs());
+    let (text, at) = (letter(session, child)?, session.clock.now_secs());
     finish::amend(session, parent, |record| {
         if record.messages.iter().all(|m| m.from != Some(child.id)) {
-            let n = record.messages.len() as u32 + 1;
-            let (text, from) = (text.clone(), Some(child.id));
-            record.messages.push(Message { n, text, to: None, from, at, delivered: None, read: None });
+            record.tell(&text, None, Some(child.id), at);
         }
         Ok(())
     })?;

@@ -9,9 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
-use crate::domain::mask;
 use crate::domain::protocol::Delivery;
-use crate::domain::protocol::Message;
 use crate::domain::protocol::Question;
 use crate::state::LIST_SHARED;
 use crate::state::WorkerRecord;
@@ -62,17 +60,7 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
             Some(n) => Some(asked(record, n)?),
             None => record.open_questions().next().cloned(),
         };
-        let n = record.messages.len() as u32 + 1;
-        let to = question.as_ref().map(|q| q.n);
-        record.messages.push(Message {
-            n,
-            text: mask(text),
-            to,
-            from: None,
-            at,
-            delivered: None,
-            read: None,
-        });
+        let n = record.tell(text, question.as_ref().map(|q| q.n), None, at);
         Ok((n, question, record.open_questions().count()))
     })?;
     crate::fault::point("tell: message recorded");
