@@ -248,7 +248,7 @@ fn what_it_committed_before_its_supervisor_died_comes_in_later() {
         std::fs::read_to_string(world.path(".git/skein/run").join(world.ulid("w")).join("pid")).unwrap();
     let killed = Command::new("kill").args(["-9", pid.trim()]).status().unwrap();
     assert!(killed.success());
-    until("the jail ends", || !crate::support::acts::mentions(&world.ulid("w")));
+    until("the jail ends", || crate::support::acts::is_over(&world.ulid("w")));
     world.git(["gc", "--quiet", "--prune=now"]);
     world.skein(&["land", "--any-outcome", "w"]).ok();
     assert_eq!(world.git(["log", "--format=%s", "main"]), "one\nbase");

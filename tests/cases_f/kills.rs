@@ -211,7 +211,7 @@ fn f18_a_worker_that_is_given_up_does_not_come_to_life_later() {
             ["for-each-ref", "--format=%(refname)", "--sort=-refname", "--count=1", "refs/skein/worker"];
         let ulid = world.git(newest).rsplit_once('/').unwrap().1.to_owned();
         world.skein(&["stop", &name]);
-        until("the end of its supervisor", || !crate::support::acts::mentions(&ulid));
+        until("the end of its supervisor", || crate::support::acts::is_over(&ulid));
         // One that never ran is gone with all that was made for it.
         let shown = world.skein(&["show", &name, "--json"]);
         let outcome = if shown.code == 0 { shown.json()["result"]["outcome"].clone() } else { "gone".into() };

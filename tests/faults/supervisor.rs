@@ -7,7 +7,7 @@ use crate::faults::sweep;
 use crate::faults::sweep::Plan;
 use crate::support::Ran;
 use crate::support::World;
-use crate::support::acts::mentions;
+use crate::support::acts::is_over;
 use crate::support::acts::runs;
 use crate::support::acts::until;
 use crate::support::ran;
@@ -140,7 +140,7 @@ fn case(prepared: &World, plan: Plan, k: u64, jail: &str) -> bool {
     until("the agent to end", || agent.trim().is_empty() || !runs(agent.trim()));
     // In a jail its number is another one, and it ends with the jail.
     let private = world.path(".git/skein/private").display().to_string();
-    until("the jail to end", || jail == "none" || !mentions(&private));
+    until("the jail to end", || jail == "none" || is_over(&private));
     let left = Left::look(&world);
     let before = world.skein(&["status", "--json"]).ok().json();
     assert_ne!(before["result"]["workers"][0]["liveness"], "live", "{at}");

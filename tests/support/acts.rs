@@ -81,9 +81,18 @@ pub fn runs(pid: &str) -> bool {
 
 /// Whether a process that is no zombie has `word` on its command line.
 pub fn mentions(word: &str) -> bool {
+    commands().lines().any(|l| !l.starts_with('Z') && l.contains(word))
+}
+
+/// Whether none has, and none of ours is on its way out: one that exits gives its command line back before
+/// its locks.
+pub fn is_over(word: &str) -> bool {
+    !commands().lines().any(|l| !l.starts_with('Z') && (l.contains(word) || l.contains("[git-skein]")))
+}
+
+fn commands() -> String {
     let listed = Command::new("ps").args(["-A", "-ww", "-o", "stat=,args="]).output().unwrap();
-    let text = String::from_utf8_lossy(&listed.stdout);
-    text.lines().any(|l| !l.starts_with('Z') && l.contains(word))
+    String::from_utf8_lossy(&listed.stdout).into_owned()
 }
 
 /// Waits for `condition`; fails the test if it does not come.
