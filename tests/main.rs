@@ -32,6 +32,7 @@ mod manual;
 mod matrix;
 mod mcp;
 mod memory;
+mod overlap;
 mod porcelain;
 mod protocol;
 mod races;

@@ -18,7 +18,6 @@ mod mask;
 mod message;
 mod name;
 mod order;
-#[cfg(any(test, feature = "bench"))]
 mod overlap;
 mod path;
 pub mod protocol;
@@ -80,7 +79,8 @@ pub use name::OpId;
 pub use name::RefName;
 pub use name::WorkerId;
 pub use order::order;
-#[cfg(any(test, feature = "bench"))]
+pub use overlap::Nearness;
+pub use overlap::nearest;
 pub use overlap::shared;
 pub use path::MAX_PATH;
 pub use path::c_quoted;

@@ -52,6 +52,7 @@ pub use merge::Renames;
 pub use objects::Commit;
 pub use objects::Kind;
 pub use objects::Objects;
+pub use patch::changed_lines;
 pub use patch::hunks;
 pub use patch::is_binary;
 pub use patch::similarity;

@@ -15,6 +15,7 @@ use bstr::BStr;
 use bstr::ByteSlice;
 use gix::diff::blob as line_diff;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Lines of context around a hunk.
 const CONTEXT: u32 = 3;
@@ -82,6 +83,15 @@ pub fn hunks<'a>(before: &'a [u8], after: &'a [u8]) -> Vec<Hunk<'a>> {
             added: lines(&input.after[hunk.after.start as usize..hunk.after.end as usize]),
         })
         .collect()
+}
+
+/// The lines of `before` that `after` changes, as ranges in order; an empty one is where lines are put in. `None`
+/// where one of them is binary.
+pub fn changed_lines(before: &[u8], after: &[u8]) -> Option<Vec<Range<u32>>> {
+    if is_binary(before) || is_binary(after) {
+        return None;
+    }
+    Some(compare(before, after).1.hunks().map(|hunk| hunk.before).collect())
 }
 
 /// How much of the larger of two files is found in the other, in percent: the measure of git's rename

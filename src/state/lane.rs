@@ -190,6 +190,13 @@ impl Ledger {
         self.landings.iter().filter_map(|(op, _, l)| l.delta.as_ref().map(|d| (op, l, d)))
     }
 
+    /// The newest landing of delta `n` of `worker` that stands.
+    pub fn landing_of(&self, worker: WorkerId, n: u32) -> Option<&Landing> {
+        let mut of_it =
+            self.deltas().filter(|(op, _, d)| d.worker == worker && d.n == n && !self.is_taken_back(**op));
+        of_it.next().map(|(_, landing, _)| landing)
+    }
+
     /// The newest landing of work of `worker` on `onto`, if an undo took it back.
     pub fn undone(&self, worker: WorkerId, onto: &RefName) -> Option<&Landing> {
         let mut of_it = self.deltas().filter(|(_, landing, d)| d.worker == worker && landing.onto == *onto);

@@ -153,6 +153,11 @@ impl Local {
         self.worker(id).join("bell")
     }
 
+    /// Whom it was told to have met, and in which files.
+    pub fn warnings(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("warnings")
+    }
+
     /// How to behave and how to speak, for the agent.
     pub fn manners(&self, id: WorkerId) -> PathBuf {
         self.worker(id).join("manners.md")

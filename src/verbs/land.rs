@@ -31,6 +31,7 @@ use crate::verbs::init;
 use crate::verbs::landed::is_taken_back;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
+use crate::verbs::overlap;
 use crate::verbs::session::Session;
 use serde::Serialize;
 use std::cell::Cell;
@@ -45,6 +46,8 @@ pub struct Request {
     pub dry_run: bool,
     pub shape: Shape,
     pub take: Take,
+    /// Part of a plan that has told already who is in whose way.
+    pub planned: bool,
 }
 
 /// How one landing ended well.
@@ -79,6 +82,9 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
     session.refuse_in_worker("land")?;
     Bounds::of(&session.config)?;
     let mut view = begin(session, request.dry_run)?;
+    if !request.planned {
+        overlap::foretell(session, &view, name)?;
+    }
     let mut left = RACES;
     loop {
         match once(session, &view, name, request) {

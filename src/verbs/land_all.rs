@@ -98,7 +98,7 @@ pub fn carry_out(
     request: &Request,
     tell: impl Fn(&str, &Result<Landed>),
 ) -> Landings {
-    let request = Request { onto: Some(plan.onto.clone()), ..request.clone() };
+    let request = Request { onto: Some(plan.onto.clone()), planned: true, ..request.clone() };
     let mut done = Landings::new();
     for name in plan.order.iter().chain(plan.last.iter().map(|blocked| &blocked.name)) {
         let result = land::run(session, name, &request);

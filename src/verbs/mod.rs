@@ -27,8 +27,7 @@ pub mod landed;
 mod landing;
 pub mod log;
 mod outside;
-#[cfg(any(test, feature = "bench"))]
-mod overlap;
+pub mod overlap;
 pub mod pane;
 pub mod pause;
 mod proof;

@@ -13,6 +13,7 @@ use crate::plumbing::Kind;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::passed;
+use crate::verbs::overlap;
 use crate::verbs::recorder;
 use crate::verbs::session::Session;
 use crate::verbs::status;
@@ -102,7 +103,10 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
         Part::Card => {
             let row = status::row(session, &status::Seen::of(session, &view, true)?, worker)?;
             let closed = view.workers.iter().all(|w| w.id != worker.id);
-            let row = if closed { row.archived() } else { row };
+            let row = match closed {
+                true => row.archived(),
+                false => Row { meets: overlap::neighbours_of(session, &view, worker.id)?, ..row },
+            };
             card(session, &view, worker, row).map(|c| Shown::Card(Box::new(c)))
         }
         Part::Brief => worker.brief(&session.repo).map(Shown::Text),

@@ -20,6 +20,8 @@ use crate::state::locked_for;
 use crate::verbs::custody;
 use crate::verbs::graph;
 use crate::verbs::landed::seems_taken_back;
+use crate::verbs::overlap;
+use crate::verbs::overlap::Neighbour;
 use crate::verbs::session::Session;
 use crate::verbs::spawn;
 use crate::verbs::stored::Picture;
@@ -88,6 +90,9 @@ pub struct Row {
     /// What it asks a person, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Question>,
+    /// The workers that are at work on the same files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meets: Vec<Neighbour>,
     /// The command that comes next.
     pub next: String,
 }
@@ -124,8 +129,13 @@ pub fn run(session: &Session<'_>, archived: bool, places: bool) -> Result<Status
     let seen = Seen::of(session, &view, places)?;
     let rows =
         view.workers.iter().map(|w| row(session, &seen, w).map(|r| if archived { r.archived() } else { r }));
+    let mut workers = rows.collect::<Result<Vec<Row>>>()?;
+    if !archived {
+        let mut meet = overlap::neighbours(session, &view, &seen.ledger)?;
+        workers.iter_mut().for_each(|row| row.meets = meet.remove(&row.worker).unwrap_or_default());
+    }
     Ok(Status {
-        workers: rows.collect::<Result<Vec<Row>>>()?,
+        workers,
         unreadable: view
             .unreadable
             .iter()
@@ -184,10 +194,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let target = view.branches.get(&record.onto);
     let behind = target.map(|target| seen.behind(session, record.base, *target)).transpose()?;
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
-    let landed = ledger
-        .deltas()
-        .find(|(op, _, d)| d.worker == worker.id && d.n == record.deltas && !ledger.is_taken_back(**op))
-        .map(|(_, l, _)| l);
+    let landed = ledger.landing_of(worker.id, record.deltas);
     let taken_back = match landed.map(|l| (l, view.branches.get(&l.onto))) {
         Some((landing, Some(target))) => seems_taken_back(session, landing, head, *target)?,
         _ => false,
@@ -228,6 +235,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
         },
         asks,
+        meets: Vec::new(),
         parent: Kin::parent(view, worker),
         children: spawn::children(view, worker.id).map(Kin::of).collect(),
     })

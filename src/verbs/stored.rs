@@ -128,16 +128,11 @@ impl Picture {
     }
 
     fn at(session: &Session<'_>, worker: &Worker, head: Oid, disk: Oid) -> Result<Picture> {
-        let record = &worker.record;
-        let objects = &session.repo.objects;
-        if disk == objects.tree_of(head)? || !is_safe(record) || !objects.exists(record.base) {
-            return Ok(Picture { objects: None, head, tree: disk });
-        }
-        if let Some(tree) = noted(session, worker.id, record.base, head, disk) {
+        if let Some(tree) = known(session, worker, head, disk)? {
             return Ok(Picture { objects: None, head, tree });
         }
-        let scratch = objects.scratch()?;
-        let tree = tree_in(session, &scratch, record.jail, record.base, head, disk).unwrap_or(disk);
+        let scratch = session.repo.objects.scratch()?;
+        let tree = converted(session, worker, head, disk, &scratch);
         Ok(Picture { objects: Some(scratch), head, tree })
     }
 
@@ -145,6 +140,28 @@ impl Picture {
     pub fn objects<'p>(&'p self, session: &'p Session<'_>) -> &'p Objects {
         self.objects.as_ref().unwrap_or(&session.repo.objects)
     }
+}
+
+/// The same, as `HEAD` and tree, with what it needs in `objects`.
+pub fn picture_in(session: &Session<'_>, worker: &Worker, objects: &Objects) -> Result<(Oid, Oid)> {
+    let (head, disk) = custody::picture(session, worker)?;
+    let known = known(session, worker, head, disk)?;
+    Ok((head, known.unwrap_or_else(|| converted(session, worker, head, disk, objects))))
+}
+
+/// The tree, where nothing has to be converted for it, or must be.
+fn known(session: &Session<'_>, worker: &Worker, head: Oid, disk: Oid) -> Result<Option<Oid>> {
+    let record = &worker.record;
+    let objects = &session.repo.objects;
+    if disk == objects.tree_of(head)? || !is_safe(record) || !objects.exists(record.base) {
+        return Ok(Some(disk));
+    }
+    Ok(noted(session, worker.id, record.base, head, disk))
+}
+
+fn converted(session: &Session<'_>, worker: &Worker, head: Oid, disk: Oid, objects: &Objects) -> Oid {
+    let record = &worker.record;
+    tree_in(session, objects, record.jail, record.base, head, disk).unwrap_or(disk)
 }
 
 /// The attribute files in `tree` that store files in another way than the worker's base does.

@@ -33,6 +33,7 @@ use crate::verbs::jail;
 use crate::verbs::jail::Cell;
 use crate::verbs::job::Job;
 use crate::verbs::outside::Outside;
+use crate::verbs::overlap::Warnings;
 use crate::verbs::pane;
 use crate::verbs::recorder::Recorder;
 use crate::verbs::session::SUPERVISE;
@@ -145,6 +146,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let mut capture = snapshot::capture(session, id, admin)?;
     let recorder = Recorder::open(session, worker, Agent::of(&job.argv))?;
     let mut desk = Desk::open(session, id, &recorder)?;
+    let mut warnings = Warnings::of(session, &recorder, id, base);
     let spec = spec(session, job, worker, admin)?;
     // Now: its agent could remove it.
     let before = Outside::before(session, id)?;
@@ -173,11 +175,16 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
                     true => None,
                     false => look(session, id, base, admin, &mut capture, &mut kept),
                 };
+                if let Some(seen) = &seen {
+                    warnings.look(seen);
+                }
                 desk.hear(requests, seen.as_ref());
             }
             () = changed(&mut files, commits.as_mut()) => {
                 control.touch();
-                look(session, id, base, admin, &mut capture, &mut kept);
+                if let Some(seen) = look(session, id, base, admin, &mut capture, &mut kept) {
+                    warnings.look(&seen);
+                }
             }
         }
     };

@@ -83,6 +83,20 @@ pub enum Verb {
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
+    /// Tell which workers are at work on the same lines, and whether their work can be merged.
+    ///
+    /// Seen in the newest snapshots of all open workers with work that has not landed. The exit code is 1 if one is
+    /// in the way of another.
+    Overlap {
+        /// Only pairs with these workers, by handle or id.
+        workers: Vec<String>,
+        /// Look again every second, and print what is new, until interrupted.
+        #[arg(long)]
+        watch: bool,
+        /// A command that must pass on what each two come to together; of all pairs, those too that share no file.
+        #[arg(long = "gate", value_name = "CMD", conflicts_with = "watch")]
+        gates: Vec<String>,
+    },
     /// Print what happens to workers, a JSON object a line, for other programs.
     ///
     /// The forms of the lines are in `docs/events.md`. Each look at what is new ends with a line of the kind

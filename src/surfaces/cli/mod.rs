@@ -4,6 +4,7 @@ mod again;
 mod args;
 mod events;
 mod run;
+mod watch;
 mod worker;
 
 use crate::domain::Exit;

@@ -14,6 +14,7 @@ use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
 use crate::surfaces::cli::events;
+use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
 use crate::surfaces::present::Ends;
 use crate::surfaces::present::Page;
@@ -138,6 +139,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Dispatch(_) => "dispatch",
         Verb::Status { .. } => "status",
         Verb::Show(_) => "show",
+        Verb::Overlap { .. } => "overlap",
         Verb::Events { .. } => "events",
         Verb::Wait { .. } => "wait",
         Verb::Stop { .. } => "stop",
@@ -191,18 +193,10 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
         Verb::Dispatch(args) => dispatch(&mut session, args, &cwd, json),
-        Verb::Status { watch, archived, .. } => status(&session, *watch, *archived, json, lines),
-        Verb::Show(args) => {
-            let shown = verbs::show::run(&session, &args.worker, part(args))?;
-            Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
-        }
-        Verb::Events { workers, follow, since } => events::run(&session, workers, *follow, since.clone()),
         Verb::Wait { workers, any, timeout } => {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }
         Verb::Stop { worker } => Ok(Page::stopped(&verbs::wait::stop(&mut session, worker)?, json)),
-        Verb::Attach { worker } => Ok(Page::attached(&verbs::pane::attach(&session, worker)?, json)),
-        Verb::Peek { worker, lines } => Ok(Page::peeked(&verbs::pane::peek(&session, worker, *lines)?, json)),
         Verb::Tell { worker, text, to } => {
             Ok(Page::told(&verbs::tell::run(&mut session, worker, text, *to)?, json))
         }
@@ -220,22 +214,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             }
             land(&mut session, names, &request, json)
         }
-        Verb::Landed { name, base, onto, explain, by, .. } => {
-            let asked = verbs::landed::Request {
-                name: name.clone(),
-                base: base.clone(),
-                onto: onto.as_deref().map(RefName::branch).transpose()?,
-                cherry: by.is_some(),
-            };
-            landed(&session, &asked, *explain, json, lines)
-        }
         Verb::Doctor { fix, .. } => {
             let found = verbs::doctor::run(&mut session, *fix)?;
             Ok(lines.map_or_else(|| Page::doctor(&found, json), |ends| Page::doctor_lines(&found, ends)))
-        }
-        Verb::Log { most, .. } => {
-            let log = verbs::log::run(&session, *most)?;
-            Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
         }
         Verb::Reap(args) => Ok(Page::reap(&verbs::reap::run(&mut session, &reap(args))?, json)),
         Verb::Restore { worker, to, snapshot, any_outcome } => {
@@ -249,12 +230,41 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))
         }
-        Verb::Demo { .. }
-        | Verb::Man { .. }
-        | Verb::Completions { .. }
-        | Verb::Help { .. }
-        | Verb::Mcp
-        | Verb::Worker(_) => Ok(Page::help(&[], json)),
+        _ => look(&mut session, cli, lines),
+    }
+}
+
+/// The verbs that only look.
+fn look(session: &mut Session<'_>, cli: &Cli, lines: Option<Ends>) -> Result<Page> {
+    let json = cli.json;
+    match &cli.verb {
+        Verb::Status { watch, archived, .. } => watch::status(session, *watch, *archived, json, lines),
+        Verb::Show(args) => {
+            let shown = verbs::show::run(session, &args.worker, part(args))?;
+            Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
+        }
+        Verb::Overlap { workers, watch, gates } => {
+            let request = verbs::overlap::Request { names: workers.clone(), gates: gates.clone() };
+            watch::overlap(session, &request, *watch, json)
+        }
+        Verb::Events { workers, follow, since } => events::run(session, workers, *follow, since.clone()),
+        Verb::Attach { worker } => Ok(Page::attached(&verbs::pane::attach(session, worker)?, json)),
+        Verb::Peek { worker, lines } => Ok(Page::peeked(&verbs::pane::peek(session, worker, *lines)?, json)),
+        Verb::Landed { name, base, onto, explain, by, .. } => {
+            let asked = verbs::landed::Request {
+                name: name.clone(),
+                base: base.clone(),
+                onto: onto.as_deref().map(RefName::branch).transpose()?,
+                cherry: by.is_some(),
+            };
+            landed(session, &asked, *explain, json, lines)
+        }
+        Verb::Log { most, .. } => {
+            let log = verbs::log::run(session, *most)?;
+            Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
+        }
+        // Those that want no repository were answered before.
+        _ => Ok(Page::help(&[], json)),
     }
 }
 
@@ -313,6 +323,7 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
             any_outcome: take.any_outcome,
             allow_empty: take.allow_empty,
         },
+        planned: false,
     })
 }
 
@@ -389,29 +400,6 @@ fn reap(args: &args::Reap) -> verbs::reap::Request {
         all: args.all,
         yes: args.yes,
         risks: Risks { unlanded: args.include_unlanded, ignored: args.include_ignored },
-    }
-}
-
-fn status(
-    session: &Session<'_>,
-    watch: bool,
-    archived: bool,
-    json: bool,
-    lines: Option<Ends>,
-) -> Result<Page> {
-    loop {
-        let status = verbs::status::run(session, archived, json || lines.is_some())?;
-        let page =
-            lines.map_or_else(|| Page::status(&status, json), |ends| Page::status_lines(&status, ends));
-        if !watch {
-            return Ok(page);
-        }
-        // Clear and home, as a terminal does it; a pipe gets one picture after another.
-        if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-            anstream::print!("\x1b[2J\x1b[H");
-        }
-        page.on_one_line(json).print();
-        std::thread::sleep(Duration::from_secs(1));
     }
 }
 

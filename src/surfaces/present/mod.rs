@@ -8,6 +8,7 @@ mod fsck;
 mod funnel;
 mod land_all;
 mod manual;
+mod overlap;
 mod pane;
 mod porcelain;
 mod protocol;

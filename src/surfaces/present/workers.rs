@@ -7,6 +7,7 @@ use crate::domain::Outcome;
 use crate::domain::Tally;
 use crate::domain::protocol::Question;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::overlap::neighbour;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
 use crate::surfaces::style::DIM;
@@ -194,9 +195,13 @@ fn table(rows: &[Row]) -> String {
     let lines = table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end()));
     let asked = rows.iter().flat_map(|row| row.asks.iter().map(move |q| (row, q)));
     let asked = asked.map(|(row, q)| format!("{} asks: {}\n", row.handle, question(q)));
+    let near = rows.iter().flat_map(|row| row.meets.iter().map(move |other| (row, other)));
+    // Each pair once.
+    let near = near.filter(|(row, other)| row.handle < other.handle);
+    let near = near.map(|(row, other)| format!("{} meets {}\n", row.handle, neighbour(other)));
     let started = rows.iter().filter(|row| !row.children.is_empty());
     let started = started.map(|row| format!("{} started: {}\n", row.handle, kin(&row.children)));
-    lines.chain(asked).chain(started).collect()
+    lines.chain(asked).chain(near).chain(started).collect()
 }
 
 fn card(card: &Card) -> String {
@@ -220,6 +225,9 @@ fn card(card: &Card) -> String {
     field("head", format!("{} ({})", row.head.short(), work(row)));
     field("parent", row.parent.as_ref().map(|p| kin(std::slice::from_ref(p))).unwrap_or_default());
     field("children", kin(&row.children));
+    for other in &row.meets {
+        field("meets", neighbour(other));
+    }
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
     if let Some(said) = &card.said {
