@@ -13,6 +13,7 @@ mod cache;
 mod cases_d;
 mod cases_f;
 mod cases_x;
+mod checks;
 mod citizen;
 mod demo;
 mod dirty;

@@ -217,6 +217,8 @@ tokens! {
     TrunkMoved "trunk-moved" Raced;
     GateFailed "gate-failed" GateFailed;
     GateDirtied "gate-dirtied" GateFailed;
+    NoTests "no-tests" GateFailed;
+    NoEvidence "no-evidence" No;
     DirtyOverlap "dirty-overlap" No;
     InTheWay "in-the-way" No;
     OperationInProgress "operation-in-progress" No;

@@ -320,6 +320,18 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Make the command check only, or commit what it writes",
             },
             Explained {
+                token: Token::NoTests,
+                means: "A check ended well, and its test runner says that it ran no test: that proves nothing",
+                show: "`<command>` in a checkout of the candidate",
+                next: "Make the command run tests, or allow it with `--allow-empty`",
+            },
+            Explained {
+                token: Token::NoEvidence,
+                means: "Nothing is recorded that was run on the tree of that commit",
+                show: "`git log --format='%h %s' refs/skein/lane/<clone>`",
+                next: "Name a commit that was gated, or run something on it: `git skein check W`",
+            },
+            Explained {
                 token: Token::DirtyOverlap,
                 means: "The branch is checked out, and a file that must change has changes of yours",
                 show: "`git -C <checkout> diff HEAD --name-only`",

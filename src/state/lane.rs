@@ -13,11 +13,13 @@ use crate::state::draft::is_ours;
 use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::Entry;
+use crate::state::record::Evidence;
 use crate::state::record::LandedDelta;
 use crate::state::record::Landing;
 use crate::state::record::LaneRecord;
 use crate::state::record::Move;
 use crate::state::record::Read;
+use crate::state::record::Reads;
 use crate::state::record::Undo;
 use crate::state::record::encode;
 use crate::state::view::View;
@@ -221,19 +223,49 @@ impl Ledger {
     }
 }
 
-/// Commands that passed, by tree.
-pub fn passed(repo: &Repo, view: &View) -> Result<BTreeMap<Oid, BTreeSet<String>>> {
-    let mut passed: BTreeMap<Oid, BTreeSet<String>> = BTreeMap::new();
-    for tip in view.lanes.values() {
-        for (_, record) in records(repo, Some(*tip))? {
-            if let Entry::Evidence(e) = record.entry
-                && e.exit == Some(0)
-            {
-                passed.entry(e.tree).or_default().insert(e.command);
+/// What the newest run of each command on each tree showed, by all lanes.
+#[derive(Debug, Default)]
+pub struct Proofs {
+    trees: BTreeMap<Oid, BTreeMap<String, (i64, Evidence)>>,
+    parts: BTreeMap<Reads, BTreeMap<String, (i64, Evidence)>>,
+}
+
+impl Proofs {
+    pub fn load(repo: &Repo, view: &View) -> Result<Proofs> {
+        let mut proofs = Proofs::default();
+        for tip in view.lanes.values() {
+            // Newest first: of the same second the first one counts.
+            for (_, LaneRecord { at, entry, .. }) in records(repo, Some(*tip))? {
+                let Entry::Evidence(evidence) = entry else { continue };
+                if let Some(reads) = evidence.reads.clone() {
+                    newest(proofs.parts.entry(reads).or_default(), at, evidence.clone());
+                }
+                newest(proofs.trees.entry(evidence.tree).or_default(), at, evidence);
             }
         }
+        Ok(proofs)
     }
-    Ok(passed)
+
+    /// By command.
+    pub fn of(&self, tree: Oid) -> impl Iterator<Item = &Evidence> {
+        self.trees.get(&tree).into_iter().flat_map(BTreeMap::values).map(|(_, evidence)| evidence)
+    }
+
+    pub fn on(&self, tree: Oid, command: &str) -> Option<&Evidence> {
+        self.trees.get(&tree)?.get(command).map(|(_, evidence)| evidence)
+    }
+
+    /// Of a tree with the same part.
+    pub fn on_part(&self, reads: &Reads, command: &str) -> Option<&Evidence> {
+        self.parts.get(reads)?.get(command).map(|(_, evidence)| evidence)
+    }
+}
+
+fn newest(of: &mut BTreeMap<String, (i64, Evidence)>, at: i64, evidence: Evidence) {
+    match of.get(&evidence.command) {
+        Some((known, _)) if *known >= at => {}
+        _ => drop(of.insert(evidence.command.clone(), (at, evidence))),
+    }
 }
 
 /// The tip of our own lane as it is now.

@@ -256,6 +256,30 @@ pub struct Evidence {
     /// SHA-256 of the whole output, in hex.
     pub digest: String,
     pub bytes: u64,
+    /// How many tests ran, if a test runner said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<u64>,
+    /// Versions of what it was run with, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// What of the tree it depends on, if somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reads>,
+}
+
+impl Evidence {
+    /// Whether it ended well, and a test runner, if one spoke, ran tests.
+    pub fn is_pass(&self, allow_empty: bool) -> bool {
+        self.exit == Some(0) && (allow_empty || self.tests != Some(0))
+    }
+}
+
+/// The part of a tree that a command reads: another tree with the same part need not be checked again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reads {
+    pub globs: Vec<String>,
+    /// SHA-256 over path, mode and id of each file that they cover, in hex.
+    pub digest: String,
 }
 
 /// A candidate: the exact commit that would become the trunk, with all that its landing will say.

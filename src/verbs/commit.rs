@@ -131,7 +131,8 @@ pub fn check(session: &Session<'_>, id: WorkerId, commit: Oid) -> Result<Said> {
     let changes = objects.diff_trees(objects.tree_of(record.base)?, objects.tree_of(commit)?)?;
     let about = ["worker commit", &id.to_string(), &commit.to_string()];
     let op = session.op_id(session.clock.now_millis(), &about);
-    let checks = Checks { commands: &record.checks, changes: &changes, least: record.jail };
+    let checks =
+        Checks { commands: &record.checks, changes: &changes, least: record.jail, allow_empty: false };
     gate::run(session, &record.clone, &view, commit, op, &checks)?;
     Ok(Said::default())
 }

@@ -3,6 +3,7 @@
 
 use crate::domain::Bounds;
 use crate::domain::Change;
+use crate::domain::Globs;
 use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -11,6 +12,8 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::mask;
+use crate::domain::tests_run;
+use crate::domain::tools_of;
 use crate::host::Ended;
 use crate::host::Lock;
 use crate::host::Run;
@@ -22,16 +25,18 @@ use crate::state::Draft;
 use crate::state::Evidence;
 use crate::state::LaneEntry;
 use crate::state::LaneRecord;
+use crate::state::Proofs;
+use crate::state::Reads;
 use crate::state::VERSION;
 use crate::state::View;
 use crate::state::append;
-use crate::state::passed;
 use crate::state::tip;
 use crate::verbs::jail;
 use crate::verbs::jail::Cell;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
+use sha2::Digest;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -41,6 +46,9 @@ const KEEP: usize = 64 << 10;
 
 /// Set for a gate's commands to its folder, so that what a dead gate left running is known.
 const MARK: &str = "SKEIN_GATE";
+
+/// How long tools may take to say their versions.
+const VERSIONS: Duration = Duration::from_secs(10);
 
 /// How long that may take to end when asked.
 const GRACE: Duration = Duration::from_secs(2);
@@ -52,9 +60,35 @@ pub struct Checks<'c> {
     pub changes: &'c [Change],
     /// What they are shut in by at least. What passes counts for any gate, so it is never less than a gate's.
     pub least: Jail,
+    /// A test runner that ran no test has passed too.
+    pub allow_empty: bool,
 }
 
-/// Runs `checks` on the tree of `candidate`, in order, and records each as evidence.
+/// One command, and what its newest run showed.
+pub struct Checked {
+    pub command: String,
+    pub evidence: Evidence,
+    /// It was run before on this very tree, or on one with the same part that it reads.
+    pub already: bool,
+    /// Why it is no pass.
+    pub refused: Option<Refusal>,
+}
+
+/// What is done beside running the commands.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Thoroughly<'c> {
+    /// Those after one that failed are run too.
+    pub all: bool,
+    /// What has passed before is run again.
+    pub again: bool,
+    /// The tools of the commands are asked for their versions.
+    pub tools: bool,
+    /// What of the tree the commands depend on; all of it where nothing is said.
+    pub reads: &'c [String],
+}
+
+/// Runs `checks` on the tree of `candidate`, in order, and records each as evidence. The first that fails is the
+/// refusal.
 pub fn run(
     session: &Session<'_>,
     clone: &str,
@@ -63,45 +97,146 @@ pub fn run(
     op: OpId,
     checks: &Checks<'_>,
 ) -> Result<()> {
-    let tree = session.repo.objects.tree_of(candidate)?;
-    let known = passed(&session.repo, view)?;
-    let known = known.get(&tree);
-    let todo: Vec<&String> =
-        checks.commands.iter().filter(|c| known.is_none_or(|k| !k.contains(mask(c).as_str()))).collect();
-    if todo.is_empty() {
-        return Ok(());
+    let ran = each(session, clone, view, candidate, op, checks, Thoroughly::default())?;
+    match ran.into_iter().find_map(|checked| checked.refused) {
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(()),
     }
-    let bounds = Bounds::of(&session.config)?;
-    let level = match checks.least {
-        Jail::None => jail::level(session, None, false)?,
-        Jail::Bwrap => jail::level(session, Some(Jail::Bwrap.word()), true)?,
+}
+
+/// The same, and tells of each. A command that changes what it checks is a refusal in any case.
+pub fn each(
+    session: &Session<'_>,
+    clone: &str,
+    view: &View,
+    candidate: Oid,
+    op: OpId,
+    checks: &Checks<'_>,
+    how: Thoroughly<'_>,
+) -> Result<Vec<Checked>> {
+    let tree = session.repo.objects.tree_of(candidate)?;
+    let reads = reads(session, tree, how.reads)?;
+    let proofs = Proofs::load(&session.repo, view)?;
+    let known = |command: &str| {
+        let part = reads.as_ref().and_then(|reads| proofs.on_part(reads, command));
+        let known = proofs.on(tree, command).or(part);
+        known.filter(|evidence| !how.again && evidence.is_pass(checks.allow_empty)).cloned()
     };
-    let room = Room::make(session, candidate, op)?;
-    let mut env = child_env(session, &room.admin.path);
-    env.push((MARK.into(), room.folder.clone().into()));
-    for command in todo {
+    let mut room: Option<Running<'_>> = None;
+    let mut done = Vec::new();
+    for command in checks.commands {
+        if let Some(evidence) = known(&mask(command)) {
+            done.push(Checked { command: command.clone(), evidence, already: true, refused: None });
+            continue;
+        }
+        let room = match &mut room {
+            Some(room) => room,
+            None => room.insert(Running::begin(session, candidate, op, checks, how.tools)?),
+        };
         session.tell(format!("gate: {command}"));
-        let argv = vec!["/bin/sh".into(), "-c".into(), with_paths(command, checks.changes)];
-        let argv = jail::shut_in(session, level, &room.jail(), argv)?;
-        let ended = crate::host::run_to_end(Run {
-            argv: launched(session, &bounds, argv),
-            cwd: room.admin.path.clone(),
-            env: env.clone(),
-            stdin: None,
-            timeout: time_limit(session),
-            keep: KEEP,
-        })?;
+        let (ended, tools) = room.run(command)?;
         crate::fault::point("gate: command ended");
         if ended.code == Some(0) {
             // No evidence of a run that was about another tree: it would count as passed the next time.
-            room.refuse_dirt(session, candidate, command)?;
+            room.room.refuse_dirt(session, candidate, command)?;
         }
-        record(session, clone, op, tree, command, &ended)?;
-        if ended.code != Some(0) {
-            return Err(failed(command, tree, &ended));
+        let evidence = evidence(tree, command, &ended, tools, reads.clone());
+        record(session, clone, op, &evidence, &ended)?;
+        let refused = match ended.code {
+            Some(0) if evidence.is_pass(checks.allow_empty) => None,
+            Some(0) => Some(no_tests(command, tree)),
+            _ => Some(failed(command, tree, &ended)),
+        };
+        let stop = refused.is_some() && !how.all;
+        done.push(Checked { command: command.clone(), evidence, already: false, refused });
+        if stop {
+            break;
         }
     }
-    Ok(())
+    Ok(done)
+}
+
+/// The part of `tree` that `globs` cover.
+fn reads(session: &Session<'_>, tree: Oid, globs: &[String]) -> Result<Option<Reads>> {
+    if globs.is_empty() {
+        return Ok(None);
+    }
+    let covers = Globs::new(globs.iter().map(String::as_str))?;
+    let mut hash = sha2::Sha256::new();
+    for (path, (mode, oid)) in session.repo.objects.entries(tree)? {
+        if covers.covers(path.as_bstr()) {
+            hash.update(format!("{mode} {oid} {}\0", path.len()));
+            hash.update(path.as_slice());
+        }
+    }
+    let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(Reads { globs: globs.to_vec(), digest }))
+}
+
+/// The place and the ways in which the commands of one gate run.
+struct Running<'s> {
+    session: &'s Session<'s>,
+    checks: &'s Checks<'s>,
+    tools: bool,
+    bounds: Bounds,
+    level: Jail,
+    room: Room<'s>,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl<'s> Running<'s> {
+    fn begin(
+        session: &'s Session<'_>,
+        candidate: Oid,
+        op: OpId,
+        checks: &'s Checks<'s>,
+        tools: bool,
+    ) -> Result<Running<'s>> {
+        let bounds = Bounds::of(&session.config)?;
+        let level = match checks.least {
+            Jail::None => jail::level(session, None, false)?,
+            Jail::Bwrap => jail::level(session, Some(Jail::Bwrap.word()), true)?,
+        };
+        let room = Room::make(session, candidate, op)?;
+        let mut env = child_env(session, &room.admin.path);
+        env.push((MARK.into(), room.folder.clone().into()));
+        Ok(Running { session, checks, tools, bounds, level, room, env })
+    }
+
+    /// How it ended, and the versions of its tools.
+    fn run(&self, command: &str) -> Result<(Ended, Vec<String>)> {
+        let tools = match tools_of(command) {
+            known if self.tools && !known.is_empty() => self.versions(&known)?,
+            _ => Vec::new(),
+        };
+        let ended = self.shell(with_paths(command, self.checks.changes), time_limit(self.session))?;
+        Ok((ended, tools))
+    }
+
+    fn shell(&self, line: OsString, timeout: Option<Duration>) -> Result<Ended> {
+        let argv = vec!["/bin/sh".into(), "-c".into(), line];
+        let argv = jail::shut_in(self.session, self.level, &self.room.jail(), argv)?;
+        crate::host::run_to_end(Run {
+            argv: launched(self.session, &self.bounds, argv),
+            cwd: self.room.admin.path.clone(),
+            env: self.env.clone(),
+            stdin: None,
+            timeout,
+            keep: KEEP,
+        })
+    }
+
+    /// The first line that each tool says of itself, where it is found.
+    fn versions(&self, tools: &[(&str, &str)]) -> Result<Vec<String>> {
+        let ask = |(tool, how): &(&str, &str)| {
+            format!(
+                "command -v {tool} >/dev/null && printf '%s: %s\\n' {tool} \"$({tool} {how} 2>&1 | head -n 1)\"\n"
+            )
+        };
+        let line: String = tools.iter().map(ask).collect();
+        let said = self.shell(line.into(), Some(VERSIONS))?;
+        Ok(said.output.to_str_lossy().lines().map(mask).collect())
+    }
 }
 
 /// `argv` by way of our launcher, so that it ends with us and keeps within bounds.
@@ -139,23 +274,25 @@ fn with_paths(command: &str, changes: &[Change]) -> OsString {
     OsString::from_vec(command.as_bytes().replace("{paths}", list))
 }
 
-fn record(
-    session: &Session<'_>,
-    clone: &str,
-    op: OpId,
-    tree: Oid,
-    command: &str,
-    ended: &Ended,
-) -> Result<()> {
-    let _lock = session.lock_landing()?;
-    let entry = LaneEntry::Evidence(Evidence {
+fn evidence(tree: Oid, command: &str, ended: &Ended, tools: Vec<String>, reads: Option<Reads>) -> Evidence {
+    // Of a long output the middle is not kept: what it lacks was perhaps there.
+    let cut = ended.bytes > KEEP as u64;
+    Evidence {
         tree,
         command: mask(command),
         exit: ended.code,
         millis: ended.millis,
         digest: ended.digest.clone(),
         bytes: ended.bytes,
-    });
+        tests: tests_run(&ended.output).filter(|count| *count > 0 || !cut),
+        tools,
+        reads,
+    }
+}
+
+fn record(session: &Session<'_>, clone: &str, op: OpId, evidence: &Evidence, ended: &Ended) -> Result<()> {
+    let _lock = session.lock_landing()?;
+    let entry = LaneEntry::Evidence(evidence.clone());
     let record = LaneRecord { v: VERSION, op, at: session.clock.now_secs(), entry };
     let output = mask(&ended.output.to_str_lossy());
     let at = tip(&session.repo, clone)?;
@@ -168,7 +305,16 @@ fn time_limit(session: &Session<'_>) -> Option<Duration> {
     session.config.get("skein.gatetimeout")?.parse().ok().map(Duration::from_secs)
 }
 
-fn failed(command: &str, tree: Oid, ended: &Ended) -> crate::domain::Failure {
+fn no_tests(command: &str, tree: Oid) -> Refusal {
+    Refusal::new(Token::NoTests, format!("`{command}` ended well, but ran no test"))
+        .oid("tree", tree)
+        .show(format!(
+            "git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"
+        ))
+        .next("make it run tests; --allow-empty lets it pass as it is")
+}
+
+fn failed(command: &str, tree: Oid, ended: &Ended) -> Refusal {
     let how = match (ended.code, ended.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
@@ -184,7 +330,6 @@ fn failed(command: &str, tree: Oid, ended: &Ended) -> crate::domain::Failure {
             "git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"
         ))
         .next("the trunk is as it was; fix the work in a worker and land again")
-        .into()
 }
 
 /// A throwaway worktree with its lock; it is removed when dropped, or by the next verb if we die.

@@ -298,7 +298,12 @@ fn attempt(
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
     candidate::drop_all(session, &old)?;
     let changes = landing::changes(session, &kept.record.landing)?;
-    let checks = Checks { commands: gates, changes: &changes, least: Jail::None };
+    let checks = Checks {
+        commands: gates,
+        changes: &changes,
+        least: Jail::None,
+        allow_empty: request.take.allow_empty,
+    };
     gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, &checks)?;
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;

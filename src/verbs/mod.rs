@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod candidate;
+pub mod check;
 mod checkout;
 pub mod commit;
 mod custody;

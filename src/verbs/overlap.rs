@@ -317,7 +317,7 @@ fn gated(
         message: "what two workers come to together\n".into(),
     })?;
     let op = session.op_id(millis, &["overlap", &commit.to_string()]);
-    let checks = Checks { commands, changes: &changes, least: Jail::None };
+    let checks = Checks { commands, changes: &changes, least: Jail::None, allow_empty: false };
     let clone = session.clone_id().unwrap_or_default();
     match gate::run(session, clone, view, commit, op, &checks) {
         Ok(()) => Ok(Gate { passed: true, says: None, output: Vec::new() }),

@@ -10,9 +10,9 @@ use crate::domain::protocol::Item;
 use crate::domain::protocol::Message;
 use crate::domain::protocol::Talk;
 use crate::plumbing::Kind;
+use crate::state::Proofs;
 use crate::state::View;
 use crate::state::Worker;
-use crate::state::passed;
 use crate::verbs::overlap;
 use crate::verbs::recorder;
 use crate::verbs::session::Session;
@@ -170,10 +170,11 @@ fn said(session: &Session<'_>, worker: &Worker) -> Result<Option<Tally>> {
 /// The commands that a gate saw pass on the tree of one of its commits.
 fn observed(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Vec<String>> {
     let objects = &session.repo.objects;
-    let known = passed(&session.repo, view)?;
+    let proofs = Proofs::load(&session.repo, view)?;
     let mut found = Vec::new();
     for oid in objects.between(worker.record.base, worker.tip())? {
-        found.extend(known.get(&objects.tree_of(oid)?).into_iter().flatten().cloned());
+        let passed = proofs.of(objects.tree_of(oid)?).filter(|evidence| evidence.is_pass(false));
+        found.extend(passed.map(|evidence| evidence.command.clone()));
     }
     found.sort_unstable();
     found.dedup();

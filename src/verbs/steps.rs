@@ -109,7 +109,12 @@ pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result
     let clone = session.clone_id().unwrap_or_default();
     let landing = &waiting.record.landing;
     let changes = landing::changes(session, landing)?;
-    let checks = Checks { commands: &gates, changes: &changes, least: Jail::None };
+    let checks = Checks {
+        commands: &gates,
+        changes: &changes,
+        least: Jail::None,
+        allow_empty: request.take.allow_empty,
+    };
     gate::run(session, clone, &view, landing.new, waiting.record.op, &checks)?;
     let record = CandidateRecord { admitted: Some(gates.clone()), ..waiting.record.clone() };
     let at = candidate::commit_of(session, &record)?;

@@ -1,7 +1,10 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
+mod check;
 mod dispatch;
 
+pub use check::Check;
+pub use check::Verify;
 pub use dispatch::Dispatch;
 
 use crate::domain::Since;
@@ -174,6 +177,12 @@ pub enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Run a worker's checks on its delta, in a throwaway worktree, and keep what they show.
+    ///
+    /// A tree on which a command has passed is not checked again.
+    Check(Check),
+    /// Run again what was recorded of a commit's tree, in a clean worktree, and compare.
+    Verify(Verify),
     /// Land in separate steps, each of which may be repeated.
     #[command(subcommand)]
     Candidate(Candidate),

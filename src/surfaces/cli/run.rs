@@ -150,6 +150,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
         Verb::Import { .. } => "import",
+        Verb::Check(_) => "check",
+        Verb::Verify(_) => "verify",
         Verb::Candidate(_) => "candidate",
         Verb::Land { .. } => "land",
         Verb::Landed { .. } => "landed",
@@ -204,6 +206,11 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
+        }
+        Verb::Check(args) => Ok(Page::check(&verbs::check::run(&mut session, &args.request())?, json)),
+        Verb::Verify(args) => {
+            let done = verbs::check::verify(&mut session, &args.commit, args.allow_empty)?;
+            Ok(Page::verify(&done, json))
         }
         Verb::Candidate(step) => candidate(&mut session, step, json),
         Verb::Land { names, all, target, take, retries, dry_run } => {

@@ -1,6 +1,7 @@
 //! The only renderer: outcomes, refusals and faults become text or JSON, and an exit code.
 
 mod batch;
+mod check;
 mod completions;
 mod doctor;
 mod events;
