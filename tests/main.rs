@@ -8,6 +8,7 @@
 )]
 
 mod agents;
+mod artifacts;
 mod batch;
 mod cache;
 mod cases_d;

@@ -192,6 +192,7 @@ tokens! {
     TurnEnded "turn-ended" No;
     HeadMoved "head-moved" Raced;
     NoSuchQuestion "no-such-question" No;
+    NoSuchItem "no-such-item" No;
     Undeliverable "undeliverable" No;
     StillRunning "still-running" No;
     NotReady "not-ready" No;

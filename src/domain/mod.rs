@@ -1,6 +1,7 @@
 //! Words and decisions. Facts in, a plan or a refusal out: no IO, no clock, no git.
 
 mod agent;
+mod artifact;
 mod bounds;
 mod change;
 mod claim;
@@ -33,6 +34,11 @@ pub use agent::Day;
 pub use agent::Reset;
 pub use agent::Said;
 pub use agent::limit as usage_limit;
+pub use artifact::Artifact;
+pub use artifact::ArtifactKind;
+pub use artifact::Artifacts;
+pub use artifact::attention;
+pub use artifact::found_in;
 pub use bounds::Bounds;
 pub use change::Change;
 pub use change::Entry;

@@ -223,6 +223,39 @@ impl Ledger {
     }
 }
 
+/// A run of a command, by some lane.
+#[derive(Debug)]
+pub struct Ran {
+    /// The commit of the lane that says so.
+    pub commit: Oid,
+    pub at: i64,
+    pub evidence: Evidence,
+}
+
+impl Ran {
+    /// What is kept of the output.
+    pub fn output(&self, repo: &Repo) -> Result<String> {
+        let tree = repo.objects.tree_of(self.commit)?;
+        match repo.objects.entry_at(tree, "output".into())? {
+            Some((_, blob)) => Ok(String::from_utf8_lossy(&repo.objects.blob(blob)?).into_owned()),
+            None => Ok(String::new()),
+        }
+    }
+}
+
+/// Every run on any tree, newest first within each lane.
+pub fn ran(repo: &Repo, view: &View) -> Result<Vec<Ran>> {
+    let mut found = Vec::new();
+    for tip in view.lanes.values() {
+        for (commit, LaneRecord { at, entry, .. }) in records(repo, Some(*tip))? {
+            if let Entry::Evidence(evidence) = entry {
+                found.push(Ran { commit, at, evidence });
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// What the newest run of each command on each tree showed, by all lanes.
 #[derive(Debug, Default)]
 pub struct Proofs {
@@ -233,15 +266,12 @@ pub struct Proofs {
 impl Proofs {
     pub fn load(repo: &Repo, view: &View) -> Result<Proofs> {
         let mut proofs = Proofs::default();
-        for tip in view.lanes.values() {
-            // Newest first: of the same second the first one counts.
-            for (_, LaneRecord { at, entry, .. }) in records(repo, Some(*tip))? {
-                let Entry::Evidence(evidence) = entry else { continue };
-                if let Some(reads) = evidence.reads.clone() {
-                    newest(proofs.parts.entry(reads).or_default(), at, evidence.clone());
-                }
-                newest(proofs.trees.entry(evidence.tree).or_default(), at, evidence);
+        // Newest first: of the same second the first one counts.
+        for Ran { at, evidence, .. } in ran(repo, view)? {
+            if let Some(reads) = evidence.reads.clone() {
+                newest(proofs.parts.entry(reads).or_default(), at, evidence.clone());
             }
+            newest(proofs.trees.entry(evidence.tree).or_default(), at, evidence);
         }
         Ok(proofs)
     }

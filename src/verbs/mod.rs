@@ -1,5 +1,6 @@
 //! The verbs: gather, decide, apply, return an outcome. They print nothing and build no git argument.
 
+pub mod artifacts;
 pub mod batch;
 pub mod candidate;
 pub mod check;

@@ -1,5 +1,7 @@
 //! `show`: the card of one worker. Facts and the change set, never the transcript unless asked.
 
+use crate::domain::Change;
+use crate::domain::Entry;
 use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
@@ -10,6 +12,7 @@ use crate::domain::protocol::Item;
 use crate::domain::protocol::Message;
 use crate::domain::protocol::Talk;
 use crate::plumbing::Kind;
+use crate::plumbing::Objects;
 use crate::state::Proofs;
 use crate::state::View;
 use crate::state::Worker;
@@ -123,16 +126,8 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;
-    let line = |c: crate::domain::Change| ChangeLine {
-        state: match (c.old, c.new) {
-            (None, _) => 'A',
-            (_, None) => 'D',
-            (Some((a, _)), Some((b, _))) if a != b && (a == Mode::Link || b == Mode::Link) => 'T',
-            _ => 'M',
-        },
-        path: c.path.to_str_lossy().into_owned(),
-        raw: c.path,
-    };
+    let line =
+        |c: Change| ChangeLine { state: letter(&c), path: c.path.to_str_lossy().into_owned(), raw: c.path };
     let record = &worker.record;
     let talk = crate::host::read_optional(&session.local.talk(worker.id))?.unwrap_or_default();
     let talk: Talk = serde_json::from_slice(&talk).unwrap_or_default();
@@ -159,6 +154,16 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result
         said: said(session, worker)?,
         changes: changes.into_iter().map(line).collect(),
     })
+}
+
+/// git's letter for it.
+pub fn letter(change: &Change) -> char {
+    match (change.old, change.new) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        (Some((a, _)), Some((b, _))) if a != b && (a == Mode::Link || b == Mode::Link) => 'T',
+        _ => 'M',
+    }
 }
 
 /// What the agent said, as far as that is known.
@@ -204,47 +209,41 @@ fn diff(session: &Session<'_>, worker: &Worker) -> Result<String> {
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let base = objects.tree_of(worker.record.base)?;
-    let text = |side: Option<(Mode, crate::domain::Oid)>| -> Result<Vec<u8>> {
-        match side {
-            Some((Mode::Gitlink, oid)) => Ok(format!("submodule {oid}\n").into_bytes()),
-            Some((_, oid)) => match objects.try_read(oid)? {
-                Some((Kind::Blob, bytes)) => Ok(bytes),
-                _ => Ok(b"(missing)\n".to_vec()),
-            },
-            None => Ok(Vec::new()),
-        }
+    let changes = objects.diff_trees(base, now.tree)?;
+    changes.iter().map(|change| patch(objects, change)).collect()
+}
+
+/// One change as a unified diff.
+pub fn patch(objects: &Objects, change: &Change) -> Result<String> {
+    let path = change.path.to_str_lossy();
+    let name = |side: Option<Entry>, letter| match side {
+        Some(_) => format!("{letter}/{path}"),
+        None => "/dev/null".to_owned(),
     };
-    let mut out = String::new();
-    for change in objects.diff_trees(base, now.tree)? {
-        let path = change.path.to_str_lossy();
-        let name = |side: Option<(Mode, _)>, letter| match side {
-            Some(_) => format!("{letter}/{path}"),
-            None => "/dev/null".to_owned(),
-        };
-        out.push_str(&format!("diff --git a/{path} b/{path}\n"));
-        match (change.old.map(|s| s.0), change.new.map(|s| s.0)) {
-            (Some(a), Some(b)) if a != b => out.push_str(&format!("old mode {a}\nnew mode {b}\n")),
-            (None, Some(b)) => out.push_str(&format!("new file mode {b}\n")),
-            (Some(a), None) => out.push_str(&format!("deleted file mode {a}\n")),
-            _ => {}
-        }
-        let (old, new) = (text(change.old)?, text(change.new)?);
-        if old.contains(&0) || new.contains(&0) {
-            out.push_str(&format!(
-                "Binary files {} and {} differ\n",
-                name(change.old, 'a'),
-                name(change.new, 'b')
-            ));
-            continue;
-        }
-        let (old, new) = (old.to_str_lossy().into_owned(), new.to_str_lossy().into_owned());
-        let diff = TextDiff::from_lines(&old, &new);
-        let body = diff
-            .unified_diff()
-            .context_radius(3)
-            .header(&name(change.old, 'a'), &name(change.new, 'b'))
-            .to_string();
-        out.push_str(&body);
+    let mut out = format!("diff --git a/{path} b/{path}\n");
+    match (change.old.map(|s| s.0), change.new.map(|s| s.0)) {
+        (Some(a), Some(b)) if a != b => out.push_str(&format!("old mode {a}\nnew mode {b}\n")),
+        (None, Some(b)) => out.push_str(&format!("new file mode {b}\n")),
+        (Some(a), None) => out.push_str(&format!("deleted file mode {a}\n")),
+        _ => {}
     }
-    Ok(out)
+    let (old, new) = (content(objects, change.old)?, content(objects, change.new)?);
+    let (before, after) = (name(change.old, 'a'), name(change.new, 'b'));
+    if old.contains(&0) || new.contains(&0) {
+        return Ok(out + &format!("Binary files {before} and {after} differ\n"));
+    }
+    let (old, new) = (old.to_str_lossy(), new.to_str_lossy());
+    let diff = TextDiff::from_lines(&*old, &*new);
+    Ok(out + &diff.unified_diff().context_radius(3).header(&before, &after).to_string())
+}
+
+fn content(objects: &Objects, side: Option<Entry>) -> Result<Vec<u8>> {
+    match side {
+        Some((Mode::Gitlink, oid)) => Ok(format!("submodule {oid}\n").into_bytes()),
+        Some((_, oid)) => match objects.try_read(oid)? {
+            Some((Kind::Blob, bytes)) => Ok(bytes),
+            _ => Ok(b"(missing)\n".to_vec()),
+        },
+        None => Ok(Vec::new()),
+    }
 }

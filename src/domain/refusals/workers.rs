@@ -122,6 +122,12 @@ pub const SPEAKING: &[Explained] = &[
         next: "`git skein show` lists what it asks",
     },
     Explained {
+        token: Token::NoSuchItem,
+        means: "The worker has left no artifact with that address",
+        show: "`git show refs/skein/worker/<ulid>:record.json`",
+        next: "`git skein artifacts <worker>` lists what there is",
+    },
+    Explained {
         token: Token::Undeliverable,
         means: "The worker has ended and asked nothing, so it will never ask for a message",
         show: "`git for-each-ref refs/skein`",

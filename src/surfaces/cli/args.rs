@@ -1,8 +1,11 @@
 //! The declarations: every flag of every verb, its help, its man page.
 
+mod artifacts;
 mod check;
 mod dispatch;
 
+pub use artifacts::Artifacts;
+pub use artifacts::Search;
 pub use check::Check;
 pub use check::Verify;
 pub use dispatch::Dispatch;
@@ -86,6 +89,10 @@ pub enum Verb {
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
+    /// List what the run of a worker has left: what it was told, ran, changed and said, and what was seen of it.
+    Artifacts(Artifacts),
+    /// Look for words in what all workers have left, open and closed; first in those that wait for you.
+    Search(Search),
     /// Tell which workers are at work on the same lines, and whether their work can be merged.
     ///
     /// Seen in the newest snapshots of all open workers with work that has not landed. The exit code is 1 if one is

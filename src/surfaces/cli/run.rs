@@ -139,6 +139,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Dispatch(_) => "dispatch",
         Verb::Status { .. } => "status",
         Verb::Show(_) => "show",
+        Verb::Artifacts(_) => "artifacts",
+        Verb::Search(_) => "search",
         Verb::Overlap { .. } => "overlap",
         Verb::Events { .. } => "events",
         Verb::Wait { .. } => "wait",
@@ -249,6 +251,14 @@ fn look(session: &mut Session<'_>, cli: &Cli, lines: Option<Ends>) -> Result<Pag
         Verb::Show(args) => {
             let shown = verbs::show::run(session, &args.worker, part(args))?;
             Ok(lines.map_or_else(|| Page::show(&shown, json), |ends| Page::show_lines(&shown, ends)))
+        }
+        Verb::Artifacts(args) => {
+            let left = verbs::artifacts::run(session, &args.worker, args.item.as_deref(), &args.kinds)?;
+            Ok(Page::artifacts(&left, json))
+        }
+        Verb::Search(args) => {
+            let search = verbs::artifacts::search(session, &args.words, &args.kinds, args.most)?;
+            Ok(Page::search(&search, json))
         }
         Verb::Overlap { workers, watch, gates } => {
             let request = verbs::overlap::Request { names: workers.clone(), gates: gates.clone() };

@@ -1,5 +1,6 @@
 //! The only renderer: outcomes, refusals and faults become text or JSON, and an exit code.
 
+mod artifacts;
 mod batch;
 mod check;
 mod completions;
