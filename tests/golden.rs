@@ -33,6 +33,9 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("lane-undo", "", &["Lane records", "Undo and undone"]),
     ("lane-undone", "", &["Lane records", "Undo and undone"]),
     ("lane-evidence", "", &["Lane records", "Evidence"]),
+    ("lane-verdict", "", &["Lane records", "Verdict"]),
+    ("lane-verdict", "/risk", &["The risk of a delta"]),
+    ("worker-judged", "/judged", &["A judgment on the record"]),
     ("candidate", "", &["Candidate record"]),
     ("candidate", "/landing", &["Intent and landing"]),
     ("candidate", "/landing/delta", &["The delta of a landing"]),
@@ -139,6 +142,11 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
 
     story.skein(&["reap", "fix", "--yes"], &[]).ok();
     found.insert("archive", story.blob(&story.only_ref("refs/skein/archive"), "index.json"));
+
+    story.skein(&["verdict", "draft", "accept", "-m", "fine"], &[]).ok();
+    found.insert("worker-judged", story.blob(&story.only_ref("refs/skein/worker"), "record.json"));
+    let verdict = String::from_utf8(story.lane().remove("verdict").unwrap()).unwrap();
+    found.insert("lane-verdict", without_record(&verdict).into_bytes());
     found
 }
 
@@ -161,6 +169,12 @@ fn without_millis(text: &str) -> String {
     let line =
         |l: &str| if l.contains("\"millis\": ") { "  \"millis\": 0,\n".to_owned() } else { format!("{l}\n") };
     text.lines().map(line).collect()
+}
+
+/// In the tree of that commit is what the supervisor saw, in its own time.
+fn without_record(text: &str) -> String {
+    let at = text.split_once("\"record\": \"").unwrap().1.split('"').next().unwrap();
+    text.replace(at, &"0".repeat(at.len()))
 }
 
 fn fixtures() -> PathBuf {

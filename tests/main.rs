@@ -49,5 +49,6 @@ mod support;
 mod tmux;
 mod trunk;
 mod undo;
+mod verdict;
 mod walk;
 mod wardens;

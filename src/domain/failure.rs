@@ -209,6 +209,14 @@ tokens! {
     FilterChanged "filter-changed" No;
     FilterFailed "filter-failed" No;
     NotExact "not-exact" No;
+    VerdictStale "verdict-stale" Raced;
+    VerdictGiven "verdict-given" No;
+    NoSuchOption "no-such-option" No;
+    ForeignWorker "foreign-worker" No;
+    MayNotJudge "may-not-judge" No;
+    NotAccepted "not-accepted" No;
+    Rejected "rejected" No;
+    BadPolicy "bad-policy" No;
     Conflict "conflict" Conflict;
     ConflictMidway "conflict-midway" Conflict;
     NoCandidate "no-candidate" No;

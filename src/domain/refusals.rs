@@ -1,6 +1,7 @@
 //! What every refusal means. `help refusals` and docs/refusals.md are made from this table.
 
 mod undo;
+mod verdicts;
 mod workers;
 
 use crate::domain::Token;
@@ -357,6 +358,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
         ],
     ),
+    ("Verdicts", verdicts::VERDICTS),
     ("Undo", undo::UNDO),
 ];
 

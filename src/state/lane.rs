@@ -74,6 +74,11 @@ fn subject(record: &LaneRecord) -> String {
             let exit = e.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
             format!("evidence: {exit} on tree {}: {}", e.tree.short(), e.command)
         }
+        Entry::Verdict(v) => {
+            let delta = v.delta.map(|n| format!(" delta {n}")).unwrap_or_default();
+            let question = v.question.map(|n| format!(" question {n}")).unwrap_or_default();
+            format!("verdict: {} worker {}{delta}{question}", v.verb, v.worker)
+        }
     }
 }
 
@@ -141,7 +146,7 @@ pub fn open_move(repo: &Repo, tip: Option<Oid>) -> Result<Option<Move>> {
             Entry::Intent(landing) => return Ok(Some(landing.into_move(op, at))),
             Entry::Undo(undo) => return Ok(Some(undo.to_move(op, at))),
             Entry::Landing(_) | Entry::Undone(_) | Entry::Abandoned { .. } => return Ok(None),
-            Entry::Evidence(_) => {}
+            Entry::Evidence(_) | Entry::Verdict(_) => {}
         }
     }
     Ok(None)

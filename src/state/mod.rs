@@ -62,6 +62,7 @@ pub use record::Move;
 pub use record::Reads;
 pub use record::Undo;
 pub use record::VERSION;
+pub use record::Verdict;
 pub use record::WorkerRecord;
 pub use record::encode;
 pub use record::encode_line;

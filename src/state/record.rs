@@ -1,10 +1,12 @@
 //! The records of version 1: JSON with sorted keys. docs/schema.md describes every field.
 
+use crate::domain::Decision;
 use crate::domain::Failure;
 use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Identity;
 use crate::domain::Jail;
+use crate::domain::Judged;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::Outcome;
@@ -12,6 +14,7 @@ use crate::domain::Parent;
 use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::domain::Risk;
 use crate::domain::WorkerId;
 use crate::domain::mask;
 use crate::domain::protocol::Claim;
@@ -82,6 +85,12 @@ pub struct WorkerRecord {
     /// What it was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
+    /// How it was judged, newest last; of one delta only the newest judgment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<Judged>,
+    /// The worker whose task it has, to do it better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<WorkerId>,
 }
 
 impl WorkerRecord {
@@ -96,6 +105,12 @@ impl WorkerRecord {
         let n = self.messages.len() as u32 + 1;
         self.messages.push(Message { n, text: mask(text), to, from, at, delivered: None, read: None });
         n
+    }
+
+    /// Puts down a judgment, in place of an older one of the same work.
+    pub fn judge(&mut self, judged: Judged) {
+        self.judged.retain(|before| before.raw != judged.raw);
+        self.judged.push(judged);
     }
 
     /// How many workers stand above it.
@@ -186,6 +201,8 @@ pub enum Entry {
     Abandoned { why: String },
     /// A command was run on a tree.
     Evidence(Evidence),
+    /// A person judged a delta, or answered a question.
+    Verdict(Verdict),
 }
 
 /// A branch moved from `old` to `new`.
@@ -280,6 +297,30 @@ pub struct Reads {
     pub globs: Vec<String>,
     /// SHA-256 over path, mode and id of each file that they cover, in hex.
     pub digest: String,
+}
+
+/// A decision on one exact delta, or an answer to one exact question. `Name <mail>` of who decided, what was seen of
+/// the work then, and the record that it was decided on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub verb: Decision,
+    pub worker: WorkerId,
+    pub actor: String,
+    /// The delta, its tip and the raw digest of all that it changes; none of a question, or of a run without work.
+    pub delta: Option<u32>,
+    pub tip: Option<Oid>,
+    pub raw: Option<RawDigest>,
+    pub question: Option<u32>,
+    /// The number of the option that was chosen.
+    pub option: Option<u32>,
+    /// What was said, secrets masked.
+    pub text: Option<String>,
+    pub risk: Option<Risk>,
+    /// Records on lanes of commands that had run on the trees of the delta's commits.
+    pub evidence: Vec<Oid>,
+    pub record: Oid,
+    /// The worker that gets the task now.
+    pub retry: Option<WorkerId>,
 }
 
 /// A candidate: the exact commit that would become the trunk, with all that its landing will say.

@@ -76,6 +76,8 @@ pub struct Request {
     pub argv: Vec<String>,
     /// In a tmux window that a person can look at.
     pub tmux: bool,
+    /// The worker that it is another try of, and the id that it was promised.
+    pub retries: Option<(WorkerId, WorkerId)>,
 }
 
 /// Limits as the person gave them; times in seconds.
@@ -261,7 +263,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let view = session.view()?;
     let handle = plan.wish.clone().unique(|h| view.handle_taken(h));
     let path = place(session, &session.repo.worktrees()?, &handle)?;
-    let id = session.new_worker_id();
+    let id = request.retries.map_or_else(|| session.new_worker_id(), |(_, promised)| promised);
     crate::host::make_dir(&session.local.worker(id))?;
     let making = Lock::try_acquire(&session.local.making(id))?;
     let brief = mask(&request.task);
@@ -297,6 +299,8 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         session: None,
         questions: Vec::new(),
         messages: Vec::new(),
+        judged: Vec::new(),
+        retries: request.retries.map(|(of, _)| of),
     };
     // Record first, world second: a crash leaves something that can be ended.
     let born = Draft::new(&session.repo)

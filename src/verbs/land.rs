@@ -32,7 +32,9 @@ use crate::verbs::landed::is_taken_back;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::overlap;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
+use crate::verbs::verdict;
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -44,6 +46,8 @@ pub struct Request {
     pub gates: Vec<String>,
     pub retries: u32,
     pub dry_run: bool,
+    /// Accept it first.
+    pub accept: bool,
     pub shape: Shape,
     pub take: Take,
     /// Part of a plan that has told already who is in whose way.
@@ -84,6 +88,10 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
     let mut view = begin(session, request.dry_run)?;
     if !request.planned {
         overlap::foretell(session, &view, name)?;
+    }
+    if request.accept {
+        verdict::accept(session, name, request.take)?;
+        view = session.view()?;
     }
     let mut left = RACES;
     loop {
@@ -278,6 +286,7 @@ fn attempt(
             candidate::let_go(session, &waiting);
             return report.already(op, &landing, tip(&view)?);
         }
+        policy::heed(session, &view, &found.source, onto)?;
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
             landing::integrate(&held, &record.to_move(), found.pending.take())?;
@@ -293,6 +302,7 @@ fn attempt(
         candidate::let_go(session, &stale);
         return report.already(op, &landing, tip(&view)?);
     }
+    policy::heed(session, &view, &found.source, onto)?;
     let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();
@@ -307,6 +317,8 @@ fn attempt(
     gate::run(session, clone, &view, kept.record.landing.new, kept.record.op, &checks)?;
     crate::fault::point("land: gate passed");
     let held = Landings::begin(session, clone)?;
+    // The gate took its time, in which somebody may have judged.
+    policy::refuse_unjudged(session, &session.view()?, &found.source, onto)?;
     landing::integrate(&held, &kept.record.to_move(), None)?;
     candidate::let_go(session, std::slice::from_ref(&kept));
     report.landed(&kept.record)

@@ -24,6 +24,7 @@ use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
 use crate::verbs::landed::is_taken_back;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
 use crate::verbs::upon::Stack;
 use bstr::ByteSlice;
@@ -151,6 +152,10 @@ fn ready(
             // Somebody wanted it away. Named, it lands.
             let why = "its landing was undone; to land it again, name it".to_owned();
             left_out.push(LeftOut { name, why, token: None });
+        } else if let Err(Failure::Refusal(barred)) =
+            policy::refuse_unjudged(session, view, &resolved.source, onto)
+        {
+            left_out.push(LeftOut { name, why: barred.says, token: Some(barred.token) });
         } else if let Source::Delta { delta, .. } = &resolved.source {
             found.push(Ready { name, delta: (**delta).clone() });
         }

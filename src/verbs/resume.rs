@@ -124,6 +124,8 @@ fn begin(session: &Session<'_>, worker: &Worker) -> Result<Resumed> {
             exit: None,
             paused: None,
             claim: None,
+            // Its next run is not judged yet.
+            judged: now.judged.iter().filter(|judged| judged.raw.is_some()).cloned().collect(),
             ..now.clone()
         };
         Ok(())

@@ -103,15 +103,7 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     let view = session.view()?;
     let worker = &view.any_worker(&session.repo, name)?;
     match part {
-        Part::Card => {
-            let row = status::row(session, &status::Seen::of(session, &view, true)?, worker)?;
-            let closed = view.workers.iter().all(|w| w.id != worker.id);
-            let row = match closed {
-                true => row.archived(),
-                false => Row { meets: overlap::neighbours_of(session, &view, worker.id)?, ..row },
-            };
-            card(session, &view, worker, row).map(|c| Shown::Card(Box::new(c)))
-        }
+        Part::Card => card(session, &view, worker).map(|c| Shown::Card(Box::new(c))),
         Part::Brief => worker.brief(&session.repo).map(Shown::Text),
         Part::Log => {
             let bytes = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
@@ -122,7 +114,19 @@ pub fn run(session: &Session<'_>, name: &str, part: Part) -> Result<Shown> {
     }
 }
 
-fn card(session: &Session<'_>, view: &View, worker: &Worker, row: Row) -> Result<Card> {
+/// The card of the worker that `name` means.
+pub fn card_of(session: &Session<'_>, name: &str) -> Result<Card> {
+    let view = session.view()?;
+    card(session, &view, &view.any_worker(&session.repo, name)?)
+}
+
+fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
+    let row = status::row(session, &status::Seen::of(session, view, true)?, worker)?;
+    let closed = view.workers.iter().all(|w| w.id != worker.id);
+    let row = match closed {
+        true => row.archived(),
+        false => Row { meets: overlap::neighbours_of(session, view, worker.id)?, ..row },
+    };
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;

@@ -24,6 +24,7 @@ use crate::verbs::land;
 use crate::verbs::land::Request;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -139,6 +140,7 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         candidate::let_go(session, waiting.as_slice());
         return Ok(landed_already(name, op, landing));
     }
+    policy::heed(session, &view, &found.source, &onto)?;
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
     let passed = waiting.record.admitted.as_deref();
     let missing = request.gates.iter().find(|gate| !passed.is_some_and(|p| p.contains(gate)));

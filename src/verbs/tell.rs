@@ -53,7 +53,6 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
     let view = init::ensure(session)?;
     let worker = view.open_worker(&session.repo, name)?;
     let (id, at) = (worker.id, session.clock.now_secs());
-    let handle = worker.record.handle.clone();
     let (message, question, open) = finish::amend(session, id, |record| {
         refuse_ended(record)?;
         let question = match to {
@@ -64,6 +63,21 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
         Ok((n, question, record.open_questions().count()))
     })?;
     crate::fault::point("tell: message recorded");
+    follow(session, id, message, question, open)
+}
+
+/// What comes of a message once it is on the record of worker `id`: who waits for it is woken, and a session whose last
+/// question it answers is taken up again.
+pub fn follow(
+    session: &mut Session<'_>,
+    id: WorkerId,
+    message: u32,
+    question: Option<Question>,
+    open: usize,
+) -> Result<Told> {
+    let view = session.view()?;
+    let worker = view.worker(&id.to_string())?;
+    let handle = worker.record.handle.clone();
     let live = custody::liveness(session, worker) == Liveness::Live;
     if live {
         // It only wakes who waits; the record says what there is.
@@ -82,7 +96,7 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
 }
 
 /// Takes its session up again. The message is on its record whatever comes of that.
-fn taken_up(session: &mut Session<'_>, id: WorkerId) -> bool {
+pub fn taken_up(session: &mut Session<'_>, id: WorkerId) -> bool {
     match resume::run(session, &id.to_string(), None, AtLimit::Refuse) {
         Ok(_) => true,
         Err(failure) => {
@@ -92,7 +106,8 @@ fn taken_up(session: &mut Session<'_>, id: WorkerId) -> bool {
     }
 }
 
-fn refuse_ended(record: &WorkerRecord) -> Result<()> {
+/// Refuses a worker that will never ask for a message.
+pub fn refuse_ended(record: &WorkerRecord) -> Result<()> {
     if matches!(record.outcome, Outcome::Active | Outcome::NeedsInput) {
         return Ok(());
     }

@@ -56,6 +56,7 @@ impl Audit<'_> {
                     }
                     Vec::new()
                 }
+                Entry::Verdict(verdict) => verdict.tip.into_iter().collect(),
             };
             let want: Vec<Oid> = previous.into_iter().chain(keeps).collect();
             self.parents(name, oid, &commit, &want);

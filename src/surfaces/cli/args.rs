@@ -15,6 +15,7 @@ use crate::domain::limit;
 use crate::domain::span;
 use crate::surfaces::cli::again::Limit;
 use crate::surfaces::cli::again::Resume;
+use crate::surfaces::cli::decide;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
 use clap::Args;
@@ -162,6 +163,15 @@ pub enum Verb {
     },
     /// Let a worker whose turn has ended go on, with what it was told meanwhile.
     Resume(Resume),
+    /// List what waits for you, the most urgent first.
+    Inbox,
+    /// Show what is to be decided of a worker, or decide it.
+    ///
+    /// A verdict is bound to the one delta or question that the card names; if that has changed meanwhile, nothing is
+    /// decided.
+    Verdict(decide::Verdict),
+    /// List work that landed or was closed, and that nobody ever judged.
+    Debt,
     /// Speak as a worker: only from inside one.
     #[command(subcommand)]
     Worker(Worker),
@@ -205,6 +215,9 @@ pub enum Verb {
         target: Target,
         #[command(flatten)]
         take: Take,
+        /// Accept the work, then land it: `verdict accept` and `land` in one.
+        #[arg(long, conflicts_with_all = ["all", "dry_run"])]
+        accept: bool,
         /// How often to build again when the trunk moves meanwhile.
         #[arg(long, value_name = "N", default_value_t = 3)]
         retries: u32,
@@ -247,8 +260,11 @@ pub enum Verb {
         #[arg(long)]
         any_outcome: bool,
     },
-    /// Show what was intended, gated and landed, newest first.
+    /// Show what was intended, gated, landed and decided, newest first.
     Log {
+        /// Only this.
+        #[arg(value_enum)]
+        part: Option<decide::Part>,
         /// At most so many entries.
         #[arg(short = 'n', value_name = "N")]
         most: Option<usize>,

@@ -2,6 +2,7 @@
 
 mod again;
 mod args;
+mod decide;
 mod events;
 mod run;
 mod watch;

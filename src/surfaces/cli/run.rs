@@ -13,6 +13,7 @@ use crate::surfaces::cli::again;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
+use crate::surfaces::cli::decide;
 use crate::surfaces::cli::events;
 use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
@@ -149,6 +150,9 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Peek { .. } => "peek",
         Verb::Tell { .. } => "tell",
         Verb::Resume(_) => "resume",
+        Verb::Inbox => "inbox",
+        Verb::Verdict(_) => "verdict",
+        Verb::Debt => "debt",
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
         Verb::Import { .. } => "import",
@@ -205,6 +209,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::told(&verbs::tell::run(&mut session, worker, text, *to)?, json))
         }
         Verb::Resume(args) => again::run(&mut session, args, json),
+        Verb::Inbox => Ok(Page::inbox(&verbs::inbox::run(&session)?, json)),
+        Verb::Verdict(args) => decide::verdict(&mut session, args, json),
+        Verb::Debt => Ok(Page::debt(&verbs::debt::run(&session)?, json)),
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
@@ -215,9 +222,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             Ok(Page::verify(&done, json))
         }
         Verb::Candidate(step) => candidate(&mut session, step, json),
-        Verb::Land { names, all, target, take, retries, dry_run } => {
+        Verb::Land { names, all, target, take, accept, retries, dry_run } => {
             let request = request(target.onto.as_deref(), &target.gates, take)?;
-            let request = Request { retries: *retries, dry_run: *dry_run, ..request };
+            let request = Request { retries: *retries, dry_run: *dry_run, accept: *accept, ..request };
             if *all {
                 return land_all(&mut session, &request, json);
             }
@@ -276,10 +283,7 @@ fn look(session: &mut Session<'_>, cli: &Cli, lines: Option<Ends>) -> Result<Pag
             };
             landed(session, &asked, *explain, json, lines)
         }
-        Verb::Log { most, .. } => {
-            let log = verbs::log::run(session, *most)?;
-            Ok(lines.map_or_else(|| Page::log(&log, json), |ends| Page::log_lines(&log, ends)))
-        }
+        Verb::Log { part, most, .. } => decide::log(session, *part, *most, json, lines),
         // Those that want no repository were answered before.
         _ => Ok(Page::help(&[], json)),
     }
@@ -330,6 +334,7 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
         gates: gates.to_vec(),
         retries: 3,
         dry_run: false,
+        accept: false,
         shape: verbs::candidate::Shape {
             squash: take.squash,
             exact: take.exact,

@@ -4,6 +4,7 @@ mod artifacts;
 mod batch;
 mod check;
 mod completions;
+mod decisions;
 mod doctor;
 mod events;
 mod fsck;

@@ -258,6 +258,19 @@ fn entry(records: &mut Records, e: &Entry) {
                 head("evidence").into_iter().chain(rest.iter().map(String::as_str)).collect();
             records.text(&fields, &run.command);
         }
+        LaneEntry::Verdict(v) => {
+            let rest = [
+                v.verb.word().to_owned(),
+                v.worker.to_string(),
+                or_none(v.delta),
+                or_none(v.question),
+                or_none(v.option),
+                or_none(v.risk.as_ref().map(|r| r.level.word())),
+            ];
+            let fields: Vec<&str> =
+                head("verdict").into_iter().chain(rest.iter().map(String::as_str)).collect();
+            records.text(&fields, &v.actor);
+        }
     }
 }
 

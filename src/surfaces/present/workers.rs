@@ -205,6 +205,11 @@ fn table(rows: &[Row]) -> String {
 }
 
 fn card(card: &Card) -> String {
+    facts(card) + &format!("{} {}\n", paint(DIM, "next:"), card.row.next)
+}
+
+/// The card without what comes next.
+pub(super) fn facts(card: &Card) -> String {
     let row = &card.row;
     let mut text = format!("{} {}\n", paint(BOLD, row.handle.as_str()), paint(DIM, &row.worker.to_string()));
     let mut field = |name: &str, value: String| {
@@ -257,7 +262,6 @@ fn card(card: &Card) -> String {
     for change in &card.changes {
         text.push_str(&format!("  {} {}\n", change.state, line(&change.path)));
     }
-    text.push_str(&format!("{} {}\n", paint(DIM, "next:"), row.next));
     text
 }
 

@@ -126,6 +126,13 @@ pub fn of_lane(oid: Oid, record: &LaneRecord) -> Option<Line> {
             });
             line("gate", more)
         }
+        LaneEntry::Verdict(given) => {
+            let more = json!({
+                "op": record.op, "verb": given.verb, "delta": given.delta, "question": given.question,
+                "actor": given.actor, "text": given.text,
+            });
+            Line { worker: Some(given.worker), ..line("verdict", more) }
+        }
         LaneEntry::Intent(_) | LaneEntry::Undo(_) | LaneEntry::Abandoned { .. } => return None,
     })
 }

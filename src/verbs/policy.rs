@@ -1,0 +1,130 @@
+//! The team's policy as the trunk has it, and what it asks of a landing.
+
+use crate::domain::Barred;
+use crate::domain::Judged;
+use crate::domain::POLICY;
+use crate::domain::Policy;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Standing;
+use crate::domain::Subject;
+use crate::domain::Token;
+use crate::domain::may_judge;
+use crate::domain::may_land;
+use crate::state::DeltaRecord;
+use crate::state::LIST_LANES;
+use crate::state::View;
+use crate::verbs::candidate::Source;
+use crate::verbs::session::Session;
+
+/// The policy at the tip of the trunk, or of `onto` where nobody knows which branch that is: never a worker's.
+fn read(session: &Session<'_>, view: &View, onto: Option<&RefName>) -> Result<(Policy, RefName)> {
+    let trunk = match (session.trunk(view), onto) {
+        (Ok(trunk), _) => trunk,
+        (Err(_), Some(onto)) => onto.clone(),
+        (Err(none), None) => return Err(none),
+    };
+    let objects = &session.repo.objects;
+    let tree = objects.tree_of(session.branch_tip(view, &trunk)?)?;
+    let Some((_, blob)) = objects.entry_at(tree, POLICY.into())? else {
+        return Ok((Policy::default(), trunk));
+    };
+    match Policy::parse(&objects.blob(blob)?) {
+        Ok(policy) => Ok((policy, trunk)),
+        Err(why) => {
+            Err(Refusal::new(Token::BadPolicy, format!("{POLICY} of {} cannot be read", trunk.short()))
+                .lines(why.lines().map(ToOwned::to_owned))
+                .show(format!("git show {}:{POLICY}", trunk.short()))
+                .next("correct it there; nothing lands and nobody judges meanwhile")
+                .into())
+        }
+    }
+}
+
+/// Refuses a person whom the policy does not let judge. Keys of it that mean nothing are named.
+pub fn refuse_actor(session: &Session<'_>, view: &View, actor: &str) -> Result<()> {
+    let (policy, trunk) = read(session, view, None)?;
+    for key in policy.unknown() {
+        session.tell(format!("{POLICY} of {}: {key} is not known here", trunk.short()));
+    }
+    if may_judge(&policy.verdict_actors, actor) {
+        return Ok(());
+    }
+    Err(not_an_actor(&policy, &trunk, format!("{actor} is none of those who may judge")))
+}
+
+fn not_an_actor(policy: &Policy, trunk: &RefName, says: String) -> crate::domain::Failure {
+    Refusal::new(Token::MayNotJudge, says)
+        .lines(policy.verdict_actors.iter().cloned())
+        .show(format!("git show {}:{POLICY}", trunk.short()))
+        .next("let one of those decide")
+        .into()
+}
+
+/// Refuses work that was rejected, or that nobody has accepted where that is asked for. Gives the delta on which the
+/// verdict was given that it lands by, if that is another one with the same changes.
+pub fn refuse_unjudged(
+    session: &Session<'_>,
+    view: &View,
+    source: &Source,
+    onto: &RefName,
+) -> Result<Option<u32>> {
+    let Source::Delta { handle, delta } = source else { return Ok(None) };
+    let Some(worker) = view.workers.iter().find(|w| w.id == delta.worker) else { return Ok(None) };
+    let (policy, trunk) = read(session, view, Some(onto))?;
+    let required = policy.require_verdict || session.config.is_true("skein.requireverdict");
+    let subject = Subject::Delta(delta.n, delta.net.raw.clone());
+    match may_land(&worker.record.judged, &subject, required, &policy.verdict_actors) {
+        Ok(Some(Standing { judged, carried: true })) => Ok(judged.delta),
+        Ok(_) => Ok(None),
+        Err(Barred::Rejected(judged)) => Err(rejected(handle, &judged)),
+        Err(Barred::Unjudged(before)) => Err(not_accepted(handle, delta, before.as_deref())),
+        Err(Barred::Actor(judged)) => {
+            let says = format!("{} accepted {handle}, and may not by the policy of now", judged.actor);
+            Err(not_an_actor(&policy, &trunk, says))
+        }
+    }
+}
+
+/// The same, and says by which verdict it lands.
+pub fn heed(session: &Session<'_>, view: &View, source: &Source, onto: &RefName) -> Result<()> {
+    if let Some(n) = refuse_unjudged(session, view, source, onto)? {
+        let handle = source.name();
+        session.tell(format!("{handle}: the verdict on delta {n} carries over, the changes are the same"));
+    }
+    Ok(())
+}
+
+fn rejected(handle: &str, judged: &Judged) -> crate::domain::Failure {
+    let verb = judged.verb;
+    Refusal::new(Token::Rejected, format!("the verdict of {} on {handle} is: {verb}", judged.actor))
+        .lines([format!("operation {}", judged.op)])
+        .show(LIST_LANES)
+        .next(format!("leave it, or accept it after all: git skein verdict {handle} accept"))
+        .into()
+}
+
+fn not_accepted(handle: &str, delta: &DeltaRecord, before: Option<&Judged>) -> crate::domain::Failure {
+    let refusal = match before {
+        None => Refusal::new(Token::NotAccepted, format!("nobody has judged {handle} delta {}", delta.n))
+            .show(format!("git log --stat {}..{}", delta.base, delta.tip)),
+        Some(judged) => {
+            let says = format!("what was judged of {handle} last ({}) is not what would land", judged.verb);
+            Refusal::new(Token::NotAccepted, says).show(since(judged, delta))
+        }
+    };
+    refusal
+        .oid("it would land", delta.tip)
+        .next(format!("git skein verdict {handle} shows its card; then git skein land --accept {handle}"))
+        .into()
+}
+
+/// The command that shows what became of what was judged.
+pub fn since(judged: &Judged, delta: &DeltaRecord) -> String {
+    let base = delta.base;
+    match judged.tip {
+        Some(tip) => format!("git range-diff {base}..{tip} {base}..{}", delta.tip),
+        None => format!("git log --stat {base}..{}", delta.tip),
+    }
+}
