@@ -27,6 +27,7 @@ mod gates;
 mod golden;
 mod hostile;
 mod identity;
+mod inbox;
 mod jail;
 mod landed;
 mod limits;

@@ -129,3 +129,27 @@ fn dispatch_with_ignored_files() {
     let (state, again) = (scenes::with_person, scenes::not_taken_over);
     sweep::run(&Scene { state, again, after, plans: FEW, ..scene });
 }
+
+/// The verdict is on the lane and on the worker, or on neither: said again it is given once.
+#[test]
+fn a_verdict() {
+    let again = |world: &World| {
+        let ran = world.skein(&["verdict", "fix", "accept", "--delta", "1"]);
+        if ran.code != 0 {
+            ran.refused("verdict-given", 1);
+        }
+        false
+    };
+    let after: Act = |world| {
+        let given = world.skein(&["log", "decisions", "--json"]).ok().json();
+        assert_eq!(given["result"]["entries"].as_array().unwrap().len(), 1, "{given}");
+    };
+    let scene = Scene::new("verdict accept", scenes::ready(), &["verdict", "fix", "accept", "--delta", "1"]);
+    sweep::run(&Scene { again, after, plans: FEW, ..scene });
+}
+
+#[test]
+fn land_what_is_accepted_with_it() {
+    let scene = Scene::new("land --accept", scenes::ready(), &["land", "fix", "--accept"]);
+    sweep::run(&Scene { after: scenes::landed, plans: &FEW[..1], ..scene });
+}

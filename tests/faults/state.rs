@@ -83,7 +83,7 @@ fn blob(repo: &Repository, commit: Oid, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(blob.content()).into_owned())
 }
 
-/// The landings and undos of a lane, oldest first, and the intents that nothing ended.
+/// The landings, undos and verdicts of a lane, oldest first, and the intents that nothing ended.
 fn lane(repo: &Repository, tip: Oid) -> Vec<String> {
     let (mut landings, mut open) = (Vec::new(), BTreeMap::new());
     let mut chain = Vec::new();
@@ -102,6 +102,7 @@ fn lane(repo: &Repository, tip: Oid) -> Vec<String> {
                 landings.push(record.to_string());
             }
             "abandoned" => drop(open.remove(&op)),
+            "verdict" => landings.push(record.to_string()),
             _ => {}
         }
     }
