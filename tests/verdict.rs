@@ -73,6 +73,8 @@ fn what_was_looked_at_is_accepted_and_lands() {
     assert_eq!((&lane["verb"], &lane["delta"], &lane["text"]), (&"accept".into(), &1.into(), &"fine".into()));
     assert_eq!(lane["actor"], "Ada <ada@example.invalid>");
     assert_eq!(lane["raw"], kept["judged"][0]["raw"]);
+    // The first record of a lane, and what it keeps.
+    world.skein(&["fsck"]).ok();
     world.skein(&["land", "w"]).ok();
     world.check();
 }
@@ -119,6 +121,7 @@ fn what_was_rejected_lands_only_when_it_is_accepted_after_all() {
     world.worker("w", WORK);
     world.worker("v", "echo v >v.txt && git add -A && git commit -qm v");
     world.skein(&["verdict", "w", "reject", "-m", "no"]).ok();
+    assert!(world.skein(&["status"]).ok().out.contains("git skein verdict w\n"));
     world.skein(&["land", "w"]).refused("rejected", 1);
     world.skein(&["land", "w", "--gate", "true"]).refused("rejected", 1);
     world.skein(&["candidate", "create", "w"]).ok();
@@ -137,6 +140,7 @@ fn what_was_rejected_lands_only_when_it_is_accepted_after_all() {
         .map(|e| e["verb"].clone())
         .collect();
     assert_eq!(verbs, ["accept", "reject"]);
+    world.skein(&["fsck"]).ok();
     world.check();
 }
 
@@ -298,5 +302,53 @@ fn a_running_worker_is_only_stopped() {
     assert!(done.out.starts_with("stop: w run:"), "{done:?}");
     let kept = record(&world, "w");
     assert_eq!((&kept["outcome"], &kept["judged"][0]["verb"]), (&"stopped".into(), &"stop".into()));
+    world.check();
+}
+
+#[test]
+fn a_retry_that_was_cut_short_starts_one_worker_when_it_is_given_again() {
+    let world = World::new();
+    world.worker("w", "exit 3");
+    let place = world.root().join("repo.skein/w-2");
+    fs::create_dir(&place).unwrap();
+    let done = world.skein(&["verdict", "w", "retry"]).ok();
+    assert!(done.err.contains("not started: worktree-exists"), "{done:?}");
+    assert!(done.out.ends_with("git skein verdict w retry\n"), "{done:?}");
+    fs::remove_dir(&place).unwrap();
+    world.skein(&["verdict", "w", "retry"]).ok();
+    world.skein(&["wait", "w-2"]).code(1);
+    world.skein(&["verdict", "w", "retry"]).refused("verdict-given", 1);
+    assert_eq!(verdict(&world)["retry"], world.ulid("w-2").as_str());
+    assert_eq!(world.skein(&["log", "decisions"]).ok().out.matches("retry w by").count(), 1);
+    world.check();
+}
+
+#[test]
+fn a_worker_that_waits_for_its_answer_has_it_at_once() {
+    let world = World::new();
+    let script =
+        "git skein worker wait --stay --question Which --option red >said; git add said; git commit -qm s";
+    world.skein(&["dispatch", "--name", "w", "Ask", "--", "sh", "-c", script]).ok();
+    until("the question", || world.skein(&["inbox"]).out.contains("an answer: Which"));
+    world.skein(&["verdict", "w", "accept"]).refused("not-ready", 1);
+    world.skein(&["verdict", "w", "answer", "--option", "1"]).ok();
+    world.skein(&["wait", "w"]).ok();
+    assert!(fs::read_to_string(world.worktree("w").join("said")).unwrap().contains("red"));
+    assert_eq!(verdict(&world)["verb"], "answer");
+}
+
+/// What was not committed is judged as it would be taken in, and two who say the same at once are one verdict.
+#[test]
+fn of_two_at_once_one_is_given() {
+    let world = World::new();
+    world.worker("w", "echo one >new.txt");
+    let id = seen(&world, "w");
+    let accept = vec!["verdict", "w", "accept", "--delta", &id];
+    let mut codes: Vec<i32> = world.at_once(&[accept.clone(), accept]).into_iter().map(|r| r.code).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 1]);
+    assert_eq!(world.skein(&["log", "decisions"]).ok().out.matches("accept w 1:").count(), 1);
+    world.git(["config", "skein.requireVerdict", "true"]);
+    world.skein(&["land", "w"]).ok();
     world.check();
 }

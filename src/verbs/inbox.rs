@@ -1,7 +1,9 @@
 //! `inbox`: what waits for a person, the most urgent first. Derived on each look, stored nowhere.
 
+use crate::domain::Change;
 use crate::domain::Handle;
 use crate::domain::Need;
+use crate::domain::RawDigest;
 use crate::domain::Result;
 use crate::domain::Risk;
 use crate::domain::Subject;
@@ -12,6 +14,7 @@ use crate::domain::ranked;
 use crate::domain::standing;
 use crate::state::Ledger;
 use crate::state::Worker;
+use crate::verbs::custody::picture;
 use crate::verbs::session::Session;
 use crate::verbs::status;
 use crate::verbs::status::Row;
@@ -50,21 +53,21 @@ pub fn run(session: &Session<'_>) -> Result<Inbox> {
     let mut cards = Vec::new();
     for worker in view.workers.iter().filter(|w| session.clone_id() == Some(w.record.clone.as_str())) {
         let row = status::row(session, &seen, worker)?;
-        let Some(need) = need(&waiting(session, worker, &row)?) else { continue };
-        cards.push(card(session, &weighing, worker, &row, need)?);
+        let changes = if row.files > 0 { changes(session, worker, &row)? } else { None };
+        let Some(need) = need(&waiting(worker, &row, changes.as_deref())) else { continue };
+        let weighed = changes.map(|c| weighing.weigh(session, worker, row.head, &c)).transpose()?;
+        cards.push(card(session, worker, &row, need, weighed.map(|weighed| weighed.risk)));
     }
     ranked(&mut cards, |card| (card.waits_for, card.since, card.handle.as_str()));
     Ok(Inbox { cards })
 }
 
-fn waiting(session: &Session<'_>, worker: &Worker, row: &Row) -> Result<Waiting> {
+fn waiting(worker: &Worker, row: &Row, changes: Option<&[Change]>) -> Waiting {
     let record = &worker.record;
-    let subject = match worker.delta(&session.repo)? {
-        Some(delta) => Subject::Delta(delta.n, delta.net.raw),
-        None => Subject::Run(worker.at),
-    };
-    let stands = standing(&record.judged, &subject);
-    Ok(Waiting {
+    let delta = changes.map(|changes| Subject::Delta(record.deltas, RawDigest::of(changes)));
+    let stands = delta.and_then(|delta| standing(&record.judged, &delta));
+    let stands = stands.or_else(|| standing(&record.judged, &Subject::Run(worker.at)));
+    Waiting {
         outcome: row.outcome,
         liveness: row.liveness,
         asks: !row.asks.is_empty(),
@@ -74,10 +77,10 @@ fn waiting(session: &Session<'_>, worker: &Worker, row: &Row) -> Result<Waiting>
         moved: stands.is_none() && !record.judged.is_empty(),
         judged: stands.map(|stands| stands.judged.verb),
         landed: row.landed.is_some(),
-    })
+    }
 }
 
-fn card(session: &Session<'_>, weighing: &Weighing, worker: &Worker, row: &Row, need: Need) -> Result<Card> {
+fn card(session: &Session<'_>, worker: &Worker, row: &Row, need: Need, risk: Option<Risk>) -> Card {
     let record = &worker.record;
     let question = row.asks.first();
     let said = record.messages.last().map(|m| m.at);
@@ -89,7 +92,7 @@ fn card(session: &Session<'_>, weighing: &Weighing, worker: &Worker, row: &Row, 
         Need::Resume => said.unwrap_or(ended).max(ended),
         _ => ended,
     };
-    Ok(Card {
+    Card {
         rank: need.rank(),
         worker: row.worker,
         handle: row.handle.clone(),
@@ -98,25 +101,20 @@ fn card(session: &Session<'_>, weighing: &Weighing, worker: &Worker, row: &Row, 
         says: question.map(|q| q.text.clone()).or_else(|| record.reason.clone()),
         since,
         waited: session.clock.now_secs() - since,
-        risk: if row.files > 0 { risk(session, weighing, worker, row)? } else { None },
+        risk,
         next: next(need, row),
-    })
+    }
 }
 
-fn risk(session: &Session<'_>, weighing: &Weighing, worker: &Worker, row: &Row) -> Result<Option<Risk>> {
+/// What it committed; what it left uncommitted only where that is all there is.
+fn changes(session: &Session<'_>, worker: &Worker, row: &Row) -> Result<Option<Vec<Change>>> {
     let objects = &session.repo.objects;
     let base = worker.record.base;
     if !objects.exists(base) || !objects.is_ancestor(base, row.head)? {
         return Ok(None);
     }
-    // What it committed; what it left uncommitted only where that is all there is.
-    let tree = if row.head == base {
-        crate::verbs::custody::picture(session, worker)?.1
-    } else {
-        objects.tree_of(row.head)?
-    };
-    let changes = objects.diff_trees(objects.tree_of(base)?, tree)?;
-    weighing.weigh(session, worker, row.head, &changes).map(|weighed| Some(weighed.risk))
+    let tree = if row.head == base { picture(session, worker)?.1 } else { objects.tree_of(row.head)? };
+    objects.diff_trees(objects.tree_of(base)?, tree).map(Some)
 }
 
 fn next(need: Need, row: &Row) -> String {

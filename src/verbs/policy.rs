@@ -19,12 +19,8 @@ use crate::verbs::candidate::Source;
 use crate::verbs::session::Session;
 
 /// The policy at the tip of the trunk, or of `onto` where nobody knows which branch that is: never a worker's.
-fn read(session: &Session<'_>, view: &View, onto: Option<&RefName>) -> Result<(Policy, RefName)> {
-    let trunk = match (session.trunk(view), onto) {
-        (Ok(trunk), _) => trunk,
-        (Err(_), Some(onto)) => onto.clone(),
-        (Err(none), None) => return Err(none),
-    };
+fn read(session: &Session<'_>, view: &View, onto: &RefName) -> Result<(Policy, RefName)> {
+    let trunk = session.trunk(view).unwrap_or_else(|_| onto.clone());
     let objects = &session.repo.objects;
     let tree = objects.tree_of(session.branch_tip(view, &trunk)?)?;
     let Some((_, blob)) = objects.entry_at(tree, POLICY.into())? else {
@@ -42,9 +38,9 @@ fn read(session: &Session<'_>, view: &View, onto: Option<&RefName>) -> Result<(P
     }
 }
 
-/// Refuses a person whom the policy does not let judge. Keys of it that mean nothing are named.
-pub fn refuse_actor(session: &Session<'_>, view: &View, actor: &str) -> Result<()> {
-    let (policy, trunk) = read(session, view, None)?;
+/// Refuses a person whom the policy does not let judge work for `onto`. Keys of it that mean nothing are named.
+pub fn refuse_actor(session: &Session<'_>, view: &View, onto: &RefName, actor: &str) -> Result<()> {
+    let (policy, trunk) = read(session, view, onto)?;
     for key in policy.unknown() {
         session.tell(format!("{POLICY} of {}: {key} is not known here", trunk.short()));
     }
@@ -72,7 +68,7 @@ pub fn refuse_unjudged(
 ) -> Result<Option<u32>> {
     let Source::Delta { handle, delta } = source else { return Ok(None) };
     let Some(worker) = view.workers.iter().find(|w| w.id == delta.worker) else { return Ok(None) };
-    let (policy, trunk) = read(session, view, Some(onto))?;
+    let (policy, trunk) = read(session, view, onto)?;
     let required = policy.require_verdict || session.config.is_true("skein.requireverdict");
     let subject = Subject::Delta(delta.n, delta.net.raw.clone());
     match may_land(&worker.record.judged, &subject, required, &policy.verdict_actors) {

@@ -230,6 +230,9 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         taken_back,
         next: match (taken_back, asks.is_empty()) {
             (true, _) => format!("git skein landed {}", record.handle),
+            (_, true) if landed.is_none() && is_barred(worker) => {
+                format!("git skein verdict {}", record.handle)
+            }
             (_, true) if record.waits_for_its_turn() => format!("git skein resume {}", record.handle),
             (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
@@ -239,6 +242,12 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         parent: Kin::parent(view, worker),
         children: spawn::children(view, worker.id).map(Kin::of).collect(),
     })
+}
+
+/// Whether its newest delta was judged last, and must not land.
+fn is_barred(worker: &Worker) -> bool {
+    let record = &worker.record;
+    record.judged.last().is_some_and(|j| j.verb.bars() && j.delta.unwrap_or_default() == record.deltas)
 }
 
 /// The newest delta, if it is all that there is: nothing was seen since that is not in it.

@@ -101,7 +101,7 @@ pub fn decide(session: &mut Session<'_>, name: &str, request: &Request) -> Resul
     if request.verb == Decision::Answer {
         return answer::give(session, id, request, &actor);
     }
-    policy::refuse_actor(session, &view, &actor)?;
+    policy::refuse_actor(session, &view, &worker.record.onto, &actor)?;
     let given = match begun(worker, &view, request.verb) {
         Some(judged) => Given::again(worker, judged),
         None => until_written(|| once(session, id, request, &actor))?,
