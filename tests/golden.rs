@@ -20,6 +20,7 @@ const LANE: &str = "refs/skein/lane";
 const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("worker", "", &["Worker record"]),
     ("worker", "/limits", &["The limits of a worker"]),
+    ("worker-kind", "/kind", &["The kind of a worker"]),
     ("delta", "", &["Delta record"]),
     ("delta", "/net", &["Identities"]),
     ("delta", "/commits", &["The commits of a delta"]),
@@ -147,6 +148,11 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     found.insert("worker-judged", story.blob(&story.only_ref("refs/skein/worker"), "record.json"));
     let verdict = String::from_utf8(story.lane().remove("verdict").unwrap()).unwrap();
     found.insert("lane-verdict", without_record(&verdict).into_bytes());
+    story.world.git(["checkout", "--quiet", "main"]);
+    story.world.kind("planner", "---\nplan_gate: true\nforbid: [b.txt]\nbudget: 2.5\n---\nPlan it.\n");
+    story.skein(&["dispatch", "--wait", "--kind", "planner", "--name", "p", "p", "--", "true"], &[]);
+    let ulid = story.world.ulid("p");
+    found.insert("worker-kind", story.blob(&format!("refs/skein/worker/{ulid}"), "record.json"));
     found
 }
 

@@ -180,6 +180,9 @@ tokens! {
     NoPane "no-pane" No;
     NoTask "no-task" No;
     BadTasks "bad-tasks" No;
+    BadKind "bad-kind" No;
+    NoSuchKind "no-such-kind" No;
+    Untrusted "untrusted" No;
     NoIdentity "no-identity" No;
     WorktreeExists "worktree-exists" No;
     WorktreeInside "worktree-inside" No;
@@ -202,6 +205,7 @@ tokens! {
     Empty "empty" No;
     Reverted "reverted" No;
     ForbiddenPath "forbidden-path" No;
+    OnlyReads "only-reads" No;
     BadPath "bad-path" No;
     TooLarge "too-large" No;
     Quarantined "quarantined" No;

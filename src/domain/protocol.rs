@@ -145,6 +145,8 @@ pub struct Spawn {
     #[serde(default)]
     pub paths: Vec<String>,
     #[serde(default)]
+    pub kind: Option<String>,
+    #[serde(default)]
     pub agent: Option<String>,
     #[serde(default)]
     pub argv: Vec<String>,
@@ -422,7 +424,13 @@ pub fn check(call: &Call) -> Result<()> {
         Call::Spawn(spawn) => {
             few("paths", &spawn.paths)?;
             few("words of a command", &spawn.argv)?;
-            let words = spawn.paths.iter().chain(&spawn.argv).chain(&spawn.name).chain(&spawn.agent);
+            let words = spawn
+                .paths
+                .iter()
+                .chain(&spawn.argv)
+                .chain(&spawn.name)
+                .chain(&spawn.agent)
+                .chain(&spawn.kind);
             words.chain(&spawn.request).try_for_each(|word| short("a word", word))?;
             said("the task", &spawn.task)
         }

@@ -220,6 +220,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "If that was the task, allow it: `git config --add skein.allow '<glob>'`",
             },
             Explained {
+                token: Token::OnlyReads,
+                means: "A worker whose kind only reads has changed files",
+                show: "`git diff --raw --no-renames <base> <tip>`",
+                next: "Give the task to a worker of a kind that may change files; `git skein kinds` lists them",
+            },
+            Explained {
                 token: Token::BadPath,
                 means: "A path is unsafe on some system: `.git` in some spelling, control characters, a backslash, a name that folds onto another, a link that leaves the tree",
                 show: "`git ls-tree -r -z <tip>`",

@@ -18,6 +18,7 @@ pub struct Task {
     pub task: String,
     pub name: Option<String>,
     pub base: Option<String>,
+    pub kind: Option<String>,
     #[serde(default)]
     pub paths: Vec<String>,
     pub onto: Option<String>,

@@ -128,6 +128,8 @@ pub struct Work {
     pub discarded: bool,
     /// Something outside the worktree changed.
     pub outside: bool,
+    /// Its kind only reads.
+    pub only_reads: bool,
 }
 
 /// The outcome of a run, and why, in a few words.
@@ -135,6 +137,9 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
     let because = |outcome, why: &str| (outcome, Some(why.to_owned()));
     match end {
         _ if work.outside => because(Outcome::Failed, "it changed files outside its worktree"),
+        _ if work.only_reads && (!work.same || work.uncommitted) => {
+            because(Outcome::Failed, "it changed files, and its kind only reads")
+        }
         End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
             "uncommitted: it ended without a commit; import takes the working tree",
@@ -157,10 +162,14 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
             Outcome::NeedsInput,
             &format!("silent; its last line was: {}", line.chars().take(120).collect::<String>()),
         ),
-        End::Claimed(claim) if claim.outcome != Claimed::NothingToDo && work.commits == 0 => because(
-            Outcome::NeedsInput,
-            "uncommitted: it said it was done, and there is no commit; import takes the working tree",
-        ),
+        End::Claimed(claim)
+            if claim.outcome != Claimed::NothingToDo && work.commits == 0 && !work.only_reads =>
+        {
+            because(
+                Outcome::NeedsInput,
+                "uncommitted: it said it was done, and there is no commit; import takes the working tree",
+            )
+        }
         End::Claimed(_) if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
             "uncommitted: it said that there was nothing to do, and changed files",
@@ -222,6 +231,19 @@ mod tests {
         ] {
             let reason = conclude(&end, work).1.unwrap_or_default();
             assert_eq!(reason.starts_with("nothing changed: "), said, "{end:?}: {reason}");
+        }
+    }
+
+    #[test]
+    fn who_only_reads_is_judged_by_what_it_says() {
+        let nothing = Work { same: true, only_reads: true, ..Work::default() };
+        let wrote = Work { uncommitted: true, ..nothing };
+        let committed = Work { commits: 1, same: false, ..nothing };
+        for (work, want) in
+            [(nothing, Outcome::Ready), (wrote, Outcome::Failed), (committed, Outcome::Failed)]
+        {
+            assert_eq!(conclude(&claimed(Claimed::Complete), work).0, want);
+            assert_eq!(conclude(&End::Exited(0), work).0, want);
         }
     }
 

@@ -11,6 +11,9 @@ pub const EVENTS: &str = "events.jsonl";
 /// The last that the tmux window of a worker showed.
 pub const PANE: &str = "evidence/pane.txt";
 
+/// The text of its kind, in the same place.
+pub const KIND: &str = "kind.md";
+
 /// Everything that may be pushed.
 pub const SHARED: &str = "refs/skein";
 /// Everything that stays in this clone.

@@ -16,6 +16,7 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::Risk;
 use crate::domain::WorkerId;
+use crate::domain::kind::Ties;
 use crate::domain::mask;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Message;
@@ -70,6 +71,9 @@ pub struct WorkerRecord {
     /// How deep workers may start others, counted from one that a person started; absent where none may.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spawn: u32,
+    /// What its kind binds it to; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Ties>,
     /// What it said of its work when it said that it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
@@ -111,6 +115,11 @@ impl WorkerRecord {
     pub fn judge(&mut self, judged: Judged) {
         self.judged.retain(|before| before.raw != judged.raw);
         self.judged.push(judged);
+    }
+
+    /// Whether its kind lets it change no file.
+    pub fn only_reads(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.read_only)
     }
 
     /// How many workers stand above it.

@@ -2,6 +2,7 @@
 
 use crate::domain::Failure;
 use crate::domain::Handle;
+use crate::domain::Kind as WorkerKind;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::RefName;
@@ -181,6 +182,15 @@ impl Worker {
             Some((_, blob)) => Ok(repo.objects.blob(blob)?.to_str_lossy().into_owned()),
             None => Ok(String::new()),
         }
+    }
+
+    /// Its kind as it was when it was dispatched, if it has one.
+    pub fn kind(&self, repo: &Repo) -> Result<Option<WorkerKind>> {
+        let Some(ties) = &self.record.kind else { return Ok(None) };
+        let text = self.file(repo, names::KIND)?.unwrap_or_default();
+        let text = text.to_str_lossy();
+        // What was masked may be no front matter any more; the record has what binds the worker.
+        Ok(Some(WorkerKind::parse(&ties.name, &text).unwrap_or_else(|_| ties.with_body(&text))))
     }
 
     /// The events of its runs that have ended, a JSON object a line.

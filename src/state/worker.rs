@@ -26,8 +26,10 @@ use bstr::ByteSlice;
 /// The first record of a worker, with its brief.
 pub fn birth(repo: &Repo, record: &WorkerRecord, brief: &str) -> Result<Edit> {
     let brief = repo.objects.write_blob(brief.as_bytes())?;
+    let kind = record.kind.as_ref().map(|kind| (names::KIND.into(), Some((Mode::File, kind.oid))));
     let edits =
         [entry(repo, "record.json", &encode(record)?)?, ("brief.md".into(), Some((Mode::File, brief)))];
+    let edits = edits.into_iter().chain(kind);
     let tree = repo.objects.edit_tree(repo.objects.empty_tree(), edits)?;
     // The base is kept from the first moment on, whatever happens to the branch it came from.
     let new = record_commit(repo, tree, vec![record.base], record.created, &subject(record))?;

@@ -183,6 +183,7 @@ fn requests(session: &Session<'_>, view: &View, tasks: &[Task], each: &Request) 
             base: task.base.clone(),
             upon: None,
             name: Some(name),
+            kind: task.kind.clone().or_else(|| each.kind.clone()),
             paths: task.paths.clone(),
             onto: task.onto.clone(),
             checks: task.checks.clone(),

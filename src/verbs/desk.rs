@@ -287,7 +287,7 @@ impl<'s, 'e> Desk<'s, 'e> {
         let view = self.session.view()?;
         let worker = view.worker(&self.id.to_string())?;
         let nothing = seen.head == worker.record.base;
-        if nothing && claim.outcome != Claimed::NothingToDo {
+        if nothing && claim.outcome != Claimed::NothingToDo && !worker.record.only_reads() {
             return Err(uncommitted());
         }
         let undeclared = match nothing {

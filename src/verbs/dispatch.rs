@@ -6,6 +6,7 @@ use crate::domain::Bounds;
 use crate::domain::Globs;
 use crate::domain::Handle;
 use crate::domain::Jail;
+use crate::domain::Kind;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Parent;
@@ -16,6 +17,7 @@ use crate::domain::Token;
 use crate::domain::WorkerId;
 use crate::domain::deepest;
 use crate::domain::doctor::hooks_inside;
+use crate::domain::kind::Ties;
 use crate::domain::mask;
 use crate::host::Lock;
 use crate::plumbing::Admin;
@@ -36,6 +38,8 @@ use crate::verbs::include::Wanted;
 use crate::verbs::init;
 use crate::verbs::jail;
 use crate::verbs::job::Job;
+use crate::verbs::kinds;
+use crate::verbs::kinds::Chosen;
 use crate::verbs::outside::Outside;
 use crate::verbs::pane;
 use crate::verbs::pause;
@@ -56,6 +60,10 @@ pub struct Request {
     /// Fork from the checkout that the person stands in, with what is not committed there.
     pub with_dirty: bool,
     pub name: Option<String>,
+    /// The name of its kind; else the default one.
+    pub kind: Option<String>,
+    /// It may change no file, whatever its kind says.
+    pub only_reads: bool,
     pub paths: Vec<String>,
     pub onto: Option<String>,
     pub checks: Vec<String>,
@@ -74,6 +82,8 @@ pub struct Request {
     pub at_limit: AtLimit,
     /// Empty: the agent, else the built-in scripted one.
     pub argv: Vec<String>,
+    /// The command, if neither this nor the kind names one.
+    pub otherwise: Vec<String>,
     /// In a tmux window that a person can look at.
     pub tmux: bool,
     /// The worker that it is another try of, and the id that it was promised.
@@ -110,6 +120,9 @@ pub struct Dispatched {
     #[serde(serialize_with = "crate::verbs::path_as_text")]
     pub worktree: PathBuf,
     pub jail: Jail,
+    /// What its kind binds it to, if that is anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Ties>,
     /// It has a tmux window.
     pub tmux: bool,
 }
@@ -121,10 +134,11 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
 
 /// The same for who may dispatch from below a supervisor: that supervisor.
 pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
-    let request = &with_agent(session, request)?;
+    let view = session.view()?;
+    let kind = kinds::choose(session, &view, request.kind.as_deref())?;
+    let request = &with_agent(session, &kind.complete(request))?;
     let wish = check(session, request)?;
     pause::heed(session, request.at_limit, &request.argv)?;
-    let view = session.view()?;
     let (onto, target) = target(session, &view, request)?;
     let dirty = if request.with_dirty { Some(Checkout::look(session)?) } else { None };
     let (start, base_name) = match &dirty {
@@ -135,7 +149,7 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
         // Before a first worker nothing can be in its place that is ours: look before anything is written.
         place(session, &session.repo.worktrees()?, &wish)?;
     }
-    let jail = jail::level(session, request.jail.as_deref(), request.require_jail)?;
+    let jail = level(session, request)?;
     let base = match &dirty {
         Some(dirty) => dirty.commit(session)?,
         None => start,
@@ -143,7 +157,7 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
     let wanted = Wanted::look(session, base)?;
     init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
-    let plan = Plan { wish, base, base_name, onto, outside, wanted, jail };
+    let plan = Plan { wish, base, base_name, onto, outside, wanted, jail, kind };
     let (record, admin, included) = make(session, request, &plan)?;
     let Plan { base_name, onto, outside, .. } = plan;
     let objects = &session.repo.objects;
@@ -169,8 +183,22 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
         no_hooks,
         worktree: admin.path,
         jail: record.jail,
+        kind: record.kind,
         tmux: request.tmux,
     })
+}
+
+/// What it is shut in by. Of a worker that may only read this is what keeps it from writing: it runs without a jail
+/// only if the person wants none.
+fn level(session: &Session<'_>, request: &Request) -> Result<Jail> {
+    let wish = request.jail.as_deref().or_else(|| session.config.get("skein.jail"));
+    let free = wish == Some(Jail::None.word());
+    if request.only_reads && free {
+        session
+            .tell_once("without a jail nothing keeps it from writing; what it changes is refused".to_owned());
+    }
+    let require = request.require_jail || request.only_reads && !free;
+    jail::level(session, request.jail.as_deref(), require)
 }
 
 /// The request with the command of the agent that it names.
@@ -184,7 +212,7 @@ fn with_agent(session: &Session<'_>, request: &Request) -> Result<Request> {
             .show("git config --get skein.agent")
             .next("name a known agent, or give the whole command after --")
     })?;
-    let level = jail::level(session, request.jail.as_deref(), request.require_jail)?;
+    let level = level(session, request)?;
     Ok(Request { argv: agent.argv(level), ..request.clone() })
 }
 
@@ -198,7 +226,8 @@ pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(
 
 /// Refuses what can be known to be wrong with a request now. Nothing is written.
 pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result<()> {
-    let request = &with_agent(session, request)?;
+    let kind = kinds::choose(session, view, request.kind.as_deref())?;
+    let request = &with_agent(session, &kind.complete(request))?;
     check(session, request)?;
     let (onto, target) = target(session, view, request)?;
     base(session, request, &onto, target).map(drop)
@@ -254,6 +283,7 @@ struct Plan {
     outside: Outside,
     wanted: Wanted,
     jail: Jail,
+    kind: Chosen,
 }
 
 fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(WorkerRecord, Admin, Included)> {
@@ -294,6 +324,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         frozen: None,
         parent: request.parent.clone(),
         spawn: request.spawn.map_or_else(|| deepest(session.config.get("skein.spawn")), Ok)?,
+        kind: plan.kind.ties(session, request.only_reads)?,
         claim: None,
         paused: None,
         session: None,
@@ -317,9 +348,10 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
+    let kind = Kind { read_only: request.only_reads, ..plan.kind.kind.clone() };
     let command = serde_json::to_vec(&request.argv).unwrap_or_default();
     crate::host::put(&session.local.command(id), &command)?;
-    let job = Job::new(request, &record, Bounds::of(&session.config)?);
+    let job = Job::new(request, &record, record.kind.as_ref().map(|_| &kind), Bounds::of(&session.config)?);
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     if request.tmux {
         // Not by the supervisor: the server would be a child of its own, and end with the run.

@@ -26,6 +26,7 @@ use crate::state::WorkerRecord;
 use crate::state::describe;
 use crate::state::freeze;
 use crate::verbs::custody;
+use crate::verbs::kinds;
 use crate::verbs::outside::Outside;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
@@ -342,6 +343,7 @@ fn check_steps(session: &Session<'_>, worker: &Worker, delta: &DeltaRecord) -> R
 
 /// What must hold of all that a fork changes.
 fn check_net(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
+    kinds::refuse_changes(worker, changes)?;
     check_protected(session, worker, changes)?;
     check_paths(session, worker, tree, changes)
 }

@@ -365,6 +365,7 @@ impl<'s> Room<'s> {
         Cell {
             dir: self.folder.join("private"),
             admin: &self.admin,
+            only_reads: false,
             shown: Vec::new(),
             written: Vec::new(),
             state: &[],

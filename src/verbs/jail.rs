@@ -43,6 +43,8 @@ pub struct Cell<'a> {
     /// Where its private folder is made.
     pub dir: PathBuf,
     pub admin: &'a Admin,
+    /// It can only read its worktree.
+    pub only_reads: bool,
     /// What can be read besides.
     pub shown: Vec<PathBuf>,
     /// What it writes besides.
@@ -81,7 +83,10 @@ fn mounts(session: &Session<'_>, private: &Private, cell: &Cell<'_>) -> Result<V
     let hidden = hidden(session, cell.admin, home.as_deref())?;
     mounts.extend(hidden.into_iter().map(Mount::Hidden));
     mounts.push(Mount::Write(private.dir.clone(), common.clone()));
-    mounts.push(Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()));
+    mounts.push(match cell.only_reads {
+        true => Mount::shown(&cell.admin.path),
+        false => Mount::Write(cell.admin.path.clone(), cell.admin.path.clone()),
+    });
     mounts.extend(opened(session));
     mounts.push(Mount::Read(common.join("objects"), common.join(STORE)));
     mounts.push(Mount::shown(cell.admin.path.join(".git")));

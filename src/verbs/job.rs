@@ -2,6 +2,7 @@
 
 use crate::domain::Bounds;
 use crate::domain::Jail;
+use crate::domain::Kind;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::state::Limits;
@@ -42,6 +43,9 @@ pub struct Job {
     pub stdin: bool,
     pub limits: Limits,
     pub jail: Jail,
+    /// In a jail it cannot write into its worktree.
+    #[serde(default)]
+    pub only_reads: bool,
     #[serde(default)]
     pub bounds: Bounds,
     /// The messages that the brief holds.
@@ -53,8 +57,8 @@ pub struct Job {
 }
 
 impl Job {
-    pub fn new(request: &Request, record: &WorkerRecord, bounds: Bounds) -> Job {
-        let manners = manners(record);
+    pub fn new(request: &Request, record: &WorkerRecord, kind: Option<&Kind>, bounds: Bounds) -> Job {
+        let manners = manners(record, kind);
         let task = &request.task;
         let brief = match request.argv.is_empty() {
             true => task.clone(),
@@ -69,6 +73,7 @@ impl Job {
             manners,
             limits: request.limits.clone(),
             jail: record.jail,
+            only_reads: record.only_reads(),
             bounds,
             letters: Vec::new(),
             tmux: request.tmux,
@@ -77,7 +82,7 @@ impl Job {
 
     /// Another run of the worker, in which its agent is told `text`, which holds the messages `letters`.
     pub fn again(
-        worker: &Worker,
+        (worker, kind): (&Worker, Option<&Kind>),
         argv: Vec<String>,
         text: String,
         letters: Vec<u32>,
@@ -91,9 +96,10 @@ impl Job {
             stdin: !argv.iter().any(|word| named(word)),
             argv,
             brief: text,
-            manners: manners(&worker.record),
+            manners: manners(&worker.record, kind),
             limits,
             jail,
+            only_reads: worker.record.only_reads(),
             bounds,
             letters,
             tmux: false,
@@ -118,10 +124,11 @@ pub fn given(session: &Session<'_>, worker: &Worker) -> Result<Vec<String>> {
     Ok(serde_json::from_slice(&noted).unwrap_or_else(|_| worker.record.agent.clone()))
 }
 
-/// What it should know, and whether it may start others.
-pub fn manners(record: &WorkerRecord) -> String {
+/// What it should know, whether it may start others, and below that what its kind says.
+pub fn manners(record: &WorkerRecord, kind: Option<&Kind>) -> String {
     let more = if record.depth() < record.spawn { MAY_SPAWN } else { "" };
-    format!("{MANNERS}{more}")
+    let kind = kind.map(Kind::told).unwrap_or_default();
+    format!("{MANNERS}{more}{kind}")
 }
 
 fn scripted() -> Vec<String> {

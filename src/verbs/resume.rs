@@ -162,6 +162,7 @@ fn job(session: &Session<'_>, worker: &Worker) -> Result<Job> {
     let jail = jail::level(session, Some(record.jail.word()), false)?;
     let bounds = Bounds::of(&session.config)?;
     let argv = job::given(session, worker)?;
+    let kind = worker.kind(&session.repo)?;
     let queued: Vec<&Message> = record.messages.iter().filter(|m| m.delivered.is_none()).collect();
     let letters = queued.iter().map(|m| m.n).collect();
     let again = record.session.as_deref().and_then(|name| Agent::of(&argv)?.again(&argv, name));
@@ -172,11 +173,11 @@ fn job(session: &Session<'_>, worker: &Worker) -> Result<Job> {
             let task = worker.brief(&session.repo)?;
             let all: Vec<&Message> = record.messages.iter().collect();
             let said = said(record, &all);
-            let manners = manners(record);
+            let manners = manners(record, kind.as_ref());
             format!("{}\n\n{GO_ON} This was said of it:\n\n{said}\n---\n\n{manners}", task.trim_end())
         }
     };
-    Ok(Job::again(worker, again.unwrap_or(argv), text, letters, jail, bounds))
+    Ok(Job::again((worker, kind.as_ref()), again.unwrap_or(argv), text, letters, jail, bounds))
 }
 
 /// Messages as an agent reads them, each answer under its question.

@@ -18,6 +18,8 @@ use crate::state::Local;
 use crate::state::View;
 use sha2::Digest;
 use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,6 +54,7 @@ pub struct Session<'s> {
     /// Only say what would be done: objects stay in memory and no ref moves.
     pub dry: bool,
     pub tell: &'s dyn Fn(&str),
+    told: RefCell<BTreeSet<String>>,
 }
 
 /// Where the clone's id was given.
@@ -96,6 +99,7 @@ impl<'s> Session<'s> {
             jails: OnceCell::new(),
             dry: false,
             tell,
+            told: RefCell::default(),
         })
     }
 
@@ -108,6 +112,13 @@ impl<'s> Session<'s> {
 
     pub fn tell(&self, line: impl AsRef<str>) {
         (self.tell)(line.as_ref());
+    }
+
+    /// The same, but for what this command has told already.
+    pub fn tell_once(&self, line: String) {
+        if self.told.borrow_mut().insert(line.clone()) {
+            self.tell(line);
+        }
     }
 
     /// This clone's id, if `init` has given it one. The id in a copy of a clone is the other one's.
@@ -150,9 +161,13 @@ impl<'s> Session<'s> {
 
     /// The person's folder for git.
     pub fn own_folder(&self) -> Option<PathBuf> {
+        Some(self.config_home()?.join("git"))
+    }
+
+    /// The person's folder for settings.
+    pub fn config_home(&self) -> Option<PathBuf> {
         let set = |name: &str| self.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let config = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
-        config.map(|config| config.join("git"))
+        set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))
     }
 
     /// A file of the person's that `key` names, else `name` in their folder for git.

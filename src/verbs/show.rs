@@ -6,6 +6,7 @@ use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Result;
 use crate::domain::Tally;
+use crate::domain::kind::Ties;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Delivery;
 use crate::domain::protocol::Item;
@@ -56,6 +57,8 @@ pub struct Card {
     pub exit: Option<i32>,
     pub outside: Vec<String>,
     pub jail: Jail,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Ties>,
     /// What a known agent said in its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Tally>,
@@ -155,6 +158,7 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
         exit: record.exit,
         outside: record.outside.clone(),
         jail: record.jail,
+        kind: record.kind.clone(),
         said: said(session, worker)?,
         changes: changes.into_iter().map(line).collect(),
     })

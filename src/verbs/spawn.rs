@@ -86,11 +86,6 @@ pub fn dispatch(
     }
     let worker = view.worker(&parent.to_string())?;
     let record = &worker.record;
-    let argv = match (&asked.agent, asked.argv.is_empty()) {
-        (Some(_), _) => Vec::new(),
-        (None, true) => job::given(session, worker)?,
-        (None, false) => asked.argv,
-    };
     let request = Request {
         task: asked.task,
         upon: Some((base, record.handle.to_string())),
@@ -100,8 +95,11 @@ pub fn dispatch(
         checks: record.checks.clone(),
         limits: record.limits.clone(),
         jail: Some(record.jail.word().to_owned()),
+        kind: asked.kind,
+        only_reads: record.only_reads(),
         agent: asked.agent,
-        argv,
+        argv: asked.argv,
+        otherwise: job::given(session, worker)?,
         spawn: Some(record.spawn),
         parent: Some(Parent { worker: parent, request, depth: record.depth() + 1 }),
         ..Request::default()

@@ -371,6 +371,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     let cell = Cell {
         dir: session.local.private(id),
         admin,
+        only_reads: job.only_reads,
         shown: vec![brief_file.clone(), session.local.manners(id), session.local.replies(id)],
         written: vec![session.local.outbox(id)],
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),

@@ -47,6 +47,24 @@ pub const DISPATCH: &[Explained] = &[
         next: "Wait for it with `--wait-limit`, take another agent, or start all the same with `--ignore-limit`",
     },
     Explained {
+        token: Token::NoSuchKind,
+        means: "No kind has that name; or no file that `trust` is asked for makes commands run",
+        show: "`git ls-tree --name-only <trunk> .skein/kinds/`",
+        next: "`git skein kinds` lists them",
+    },
+    Explained {
+        token: Token::BadKind,
+        means: "The file of a kind cannot be read: its front matter has no end, is no YAML, or has a value that its key does not take; or the kind names itself as its agent",
+        show: "`git show <trunk>:.skein/kinds/<kind>.md`",
+        next: "Correct it where it comes from: `git skein kinds` says where",
+    },
+    Explained {
+        token: Token::Untrusted,
+        means: "A tracked file would make commands run, and nobody has trusted its content here, or it has changed since",
+        show: "`git show <trunk>:<path>`, or `git diff` from what was trusted, as the message has it",
+        next: "Read it; if it may run as you, `git skein trust --yes`, or in CI `SKEIN_TRUST=<digest>`",
+    },
+    Explained {
         token: Token::NoIdentity,
         means: "Git does not know your name and address",
         show: "`git var GIT_COMMITTER_IDENT`",

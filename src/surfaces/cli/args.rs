@@ -16,6 +16,7 @@ use crate::domain::span;
 use crate::surfaces::cli::again::Limit;
 use crate::surfaces::cli::again::Resume;
 use crate::surfaces::cli::decide;
+use crate::surfaces::cli::kinds::Bound;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
 use clap::Args;
@@ -172,6 +173,8 @@ pub enum Verb {
     Verdict(decide::Verdict),
     /// List work that landed or was closed, and that nobody ever judged.
     Debt,
+    #[command(flatten)]
+    Bound(Bound),
     /// Speak as a worker: only from inside one.
     #[command(subcommand)]
     Worker(Worker),

@@ -3,7 +3,9 @@
 mod again;
 mod args;
 mod decide;
+mod dispatch;
 mod events;
+mod kinds;
 mod run;
 mod watch;
 mod worker;

@@ -3,10 +3,8 @@
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::RefName;
-use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Risks;
-use crate::domain::Token;
 use crate::domain::protocol::Answer;
 use crate::host::Env;
 use crate::surfaces::cli::again;
@@ -14,23 +12,22 @@ use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
 use crate::surfaces::cli::decide;
+use crate::surfaces::cli::dispatch;
 use crate::surfaces::cli::events;
+use crate::surfaces::cli::kinds;
 use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
 use crate::surfaces::present::Ends;
 use crate::surfaces::present::Page;
 use crate::verbs;
-use crate::verbs::dispatch::Dispatched;
 use crate::verbs::land::Request;
 use crate::verbs::session::Session;
 use crate::verbs::show::Part;
 use clap::Parser;
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// The verbs that only this program gives itself. `None`: it is not one of them.
 pub fn hidden(env: &Env) -> Option<ExitCode> {
@@ -153,6 +150,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Inbox => "inbox",
         Verb::Verdict(_) => "verdict",
         Verb::Debt => "debt",
+        Verb::Bound(verb) => verb.name(),
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
         Verb::Import { .. } => "import",
@@ -200,7 +198,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     let json = cli.json;
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
-        Verb::Dispatch(args) => dispatch(&mut session, args, &cwd, json),
+        Verb::Dispatch(args) => dispatch::run(&mut session, args, &cwd, json),
         Verb::Wait { workers, any, timeout } => {
             Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
         }
@@ -212,6 +210,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Inbox => Ok(Page::inbox(&verbs::inbox::run(&session)?, json)),
         Verb::Verdict(args) => decide::verdict(&mut session, args, json),
         Verb::Debt => Ok(Page::debt(&verbs::debt::run(&session)?, json)),
+        Verb::Bound(verb) => kinds::run(&mut session, verb, json),
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
@@ -346,73 +345,6 @@ fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Re
             allow_empty: take.allow_empty,
         },
         planned: false,
-    })
-}
-
-fn dispatch(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
-    let each = verbs::dispatch::Request {
-        jail: args.jail.clone(),
-        require_jail: args.require_jail,
-        spawn: args.spawn,
-        at_limit: args.limit.at_limit(),
-        agent: args.agent.clone(),
-        argv: args.argv.clone(),
-        tmux: args.tmux,
-        ..verbs::dispatch::Request::default()
-    };
-    if let Some(file) = &args.from {
-        let text = read(file, cwd, "give a file with a task in each line: git skein help dispatch")?;
-        let at_once = args.jobs.map_or_else(verbs::batch::processors, |jobs| jobs as usize);
-        return Ok(Page::batch(&verbs::batch::run(session, &text, &each, at_once, args.wait)?, json));
-    }
-    let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
-    let request = verbs::dispatch::Request {
-        task: task(args, cwd)?,
-        base: args.base.clone(),
-        upon: None,
-        with_dirty: args.with_dirty,
-        name: args.name.clone(),
-        paths: args.paths.clone(),
-        onto: args.onto.clone(),
-        checks: args.checks.clone(),
-        limits: verbs::dispatch::limits(
-            seconds(args.timeout),
-            seconds(args.silence),
-            args.done_pattern.clone(),
-        ),
-        ..each
-    };
-    let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
-    if !args.wait {
-        return Ok(Page::dispatch(&dispatched, json));
-    }
-    if !json {
-        Page::dispatch(&dispatched, false).print();
-    }
-    let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
-    Ok(Page::wait("dispatch", &waited, json))
-}
-
-/// A file is looked for where the command runs, `-C` included.
-fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
-    match &args.file {
-        Some(file) => read(file, cwd, "give a text file, or the task as an argument"),
-        None => Ok(args.task.clone().unwrap_or_default()),
-    }
-}
-
-fn read(file: &Path, cwd: &Path, next: &str) -> Result<String> {
-    let read = if file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(cwd.join(file))
-    };
-    read.map_err(|e| {
-        Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
-            .show(format!("file '{}'", file.display()))
-            .next(next)
-            .into()
     })
 }
 

@@ -105,7 +105,10 @@ pub enum Worker {
         /// Files that its task is about; else those of this worker. Repeatable.
         #[arg(long = "path", value_name = "GLOB")]
         paths: Vec<String>,
-        /// Its agent, by name; else that of this worker.
+        /// Its kind, by name; see `git skein kinds`.
+        #[arg(long, value_name = "KIND")]
+        kind: Option<String>,
+        /// Its agent, by name; else that of its kind, or of this worker.
         #[arg(long, value_name = "NAME", conflicts_with = "argv")]
         agent: Option<String>,
         /// A name for this request. Said again with the same one, it starts nothing more.
@@ -139,8 +142,8 @@ fn call(said: &Worker) -> Result<Call> {
         }
         Worker::Fail { reason } => Call::Fail(Fail { reason }),
         Worker::Commit { message, paths } => Call::Commit(Commit { message, paths, head: None }),
-        Worker::Spawn { task, name, paths, agent, request, argv } => {
-            Call::Spawn(Spawn { task, name, paths, agent, argv, request })
+        Worker::Spawn { task, name, paths, kind, agent, request, argv } => {
+            Call::Spawn(Spawn { task, name, paths, kind, agent, argv, request })
         }
         Worker::Inbox => Call::Inbox(Inbox {}),
     })

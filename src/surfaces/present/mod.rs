@@ -9,6 +9,7 @@ mod doctor;
 mod events;
 mod fsck;
 mod funnel;
+mod kinds;
 mod land_all;
 mod manual;
 mod overlap;

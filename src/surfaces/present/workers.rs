@@ -7,6 +7,7 @@ use crate::domain::Outcome;
 use crate::domain::Tally;
 use crate::domain::protocol::Question;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::kinds::ties;
 use crate::surfaces::present::overlap::neighbour;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -107,6 +108,9 @@ fn dispatched(d: &Dispatched) -> String {
         text.push_str(&format!("  {} {}: {why}\n", paint(WARN, "no hooks:"), line(hooks)));
     }
     text.push_str(&format!("  worktree  {}\n", line(&d.worktree.display().to_string())));
+    if let Some(kind) = &d.kind {
+        text.push_str(&format!("  kind      {}\n", ties(kind)));
+    }
     let note = if d.jail == Jail::None { " (it can write outside its worktree)" } else { "" };
     text.push_str(&format!("  jail      {}{note}\n", d.jail.word()));
     if d.tmux {
@@ -243,6 +247,7 @@ pub(super) fn facts(card: &Card) -> String {
         field("error", first(&said.error));
     }
     field("paused", row.paused.map(|until| format!("until {}", date(until))).unwrap_or_default());
+    field("kind", card.kind.as_ref().map(ties).unwrap_or_default());
     field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
     field("jail", card.jail.word().to_owned());
     field("paths", line(&card.paths.join(" ")));

@@ -24,6 +24,10 @@ pub struct Dispatch {
     /// The handle of the worker; else it is made from the task.
     #[arg(long, value_name = "SLUG")]
     pub name: Option<String>,
+    /// What kind of worker, by name: `git skein kinds` lists them. What else is said here goes before what the kind
+    /// says. The default is the kind `default`.
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
     /// Files that the task is about. Changes of others are reported at import. Repeatable.
     #[arg(long = "path", value_name = "GLOB")]
     pub paths: Vec<String>,
@@ -68,7 +72,7 @@ pub struct Dispatch {
     #[command(flatten)]
     pub limit: Limit,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
-    /// and, if wanted, name, base, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
+    /// and, if wanted, name, base, kind, paths, onto, checks, timeout, silence, done_pattern, argv, and `after`, the
     /// names of tasks that must be ready first. A task starts from the tip that its branch has then. After exactly
     /// one other for the same branch, and without a base of its own, it starts from the work of that one unless it
     /// has landed: it sees and builds on it, and only what it does itself is its own. Cut short, the same command

@@ -1,0 +1,82 @@
+//! `dispatch` on the command line: one task, or a file of them.
+
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::surfaces::cli::args;
+use crate::surfaces::present::Page;
+use crate::verbs;
+use crate::verbs::dispatch::Dispatched;
+use crate::verbs::session::Session;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// Dispatches one task or a file of them.
+pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
+    let each = verbs::dispatch::Request {
+        jail: args.jail.clone(),
+        require_jail: args.require_jail,
+        spawn: args.spawn,
+        at_limit: args.limit.at_limit(),
+        agent: args.agent.clone(),
+        kind: args.kind.clone(),
+        argv: args.argv.clone(),
+        tmux: args.tmux,
+        ..verbs::dispatch::Request::default()
+    };
+    if let Some(file) = &args.from {
+        let text = read(file, cwd, "give a file with a task in each line: git skein help dispatch")?;
+        let at_once = args.jobs.map_or_else(verbs::batch::processors, |jobs| jobs as usize);
+        return Ok(Page::batch(&verbs::batch::run(session, &text, &each, at_once, args.wait)?, json));
+    }
+    let seconds = |time: Option<Duration>| time.map(|t| t.as_secs().max(1));
+    let request = verbs::dispatch::Request {
+        task: task(args, cwd)?,
+        base: args.base.clone(),
+        upon: None,
+        with_dirty: args.with_dirty,
+        name: args.name.clone(),
+        paths: args.paths.clone(),
+        onto: args.onto.clone(),
+        checks: args.checks.clone(),
+        limits: verbs::dispatch::limits(
+            seconds(args.timeout),
+            seconds(args.silence),
+            args.done_pattern.clone(),
+        ),
+        ..each
+    };
+    let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
+    if !args.wait {
+        return Ok(Page::dispatch(&dispatched, json));
+    }
+    if !json {
+        Page::dispatch(&dispatched, false).print();
+    }
+    let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
+    Ok(Page::wait("dispatch", &waited, json))
+}
+
+/// A file is looked for where the command runs, `-C` included.
+fn task(args: &args::Dispatch, cwd: &Path) -> Result<String> {
+    match &args.file {
+        Some(file) => read(file, cwd, "give a text file, or the task as an argument"),
+        None => Ok(args.task.clone().unwrap_or_default()),
+    }
+}
+
+fn read(file: &Path, cwd: &Path, next: &str) -> Result<String> {
+    let read = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(cwd.join(file))
+    };
+    read.map_err(|e| {
+        Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
+            .show(format!("file '{}'", file.display()))
+            .next(next)
+            .into()
+    })
+}

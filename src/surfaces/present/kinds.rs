@@ -1,0 +1,97 @@
+//! Rendering of kinds, and of what has to be trusted.
+
+use crate::domain::Exit;
+use crate::domain::kind::Ties;
+use crate::surfaces::present::Page;
+use crate::surfaces::style::BOLD;
+use crate::surfaces::style::DIM;
+use crate::surfaces::style::GOOD;
+use crate::surfaces::style::WARN;
+use crate::surfaces::style::line;
+use crate::surfaces::style::paint;
+use crate::surfaces::style::safe;
+use crate::verbs::kinds::Kinds;
+use crate::verbs::kinds::Listed;
+use crate::verbs::trust;
+use crate::verbs::trust::Trust;
+
+impl Page {
+    pub fn kinds(kinds: &Kinds, json: bool) -> Page {
+        Page::of("kinds", kinds, json, |kinds| kinds.kinds.iter().map(kind).collect())
+    }
+
+    /// Where something is not trusted, the answer is no.
+    pub fn trust(trust: &Trust, brief: bool, json: bool) -> Page {
+        let exit = if trust.is_complete() { Exit::Done } else { Exit::No };
+        Page::of("trust", trust, json, |trust| trusted(trust, brief)).ending(exit)
+    }
+}
+
+fn kind(listed: &Listed) -> String {
+    let place = match listed.place.is_empty() {
+        true => String::new(),
+        false => format!(" {}", line(&listed.place)),
+    };
+    let hidden = if listed.shadowed { ", hidden" } else { "" };
+    let from = paint(DIM, &format!("({}{place}{hidden})", listed.from.word()));
+    let mut text = format!("{} {from}\n", paint(BOLD, &line(&listed.name)));
+    if let Some(kind) = &listed.kind {
+        let marks = [
+            (kind.read_only, "reads only"),
+            (kind.plan_gate, "plans first"),
+            (kind.can_spawn.is_some_and(|depth| depth > 0), "starts others"),
+        ];
+        let marks: Vec<&str> = marks.into_iter().filter(|(set, _)| *set).map(|(_, mark)| mark).collect();
+        let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
+        text.push_str(&format!("  {}{marks}\n", line(&kind.description)));
+        for command in kind.commands() {
+            text.push_str(&format!("  {}\n", line(&command)));
+        }
+    }
+    if let Some(bad) = &listed.bad {
+        text.push_str(&format!("  {} {}\n", paint(WARN, "refused:"), line(bad)));
+    }
+    if listed.untrusted {
+        text.push_str(&format!("  {} git skein trust\n", paint(WARN, "not trusted:")));
+    }
+    text
+}
+
+fn trusted(trust: &Trust, brief: bool) -> String {
+    if trust.files.is_empty() {
+        return "nothing tracked makes commands run\n".to_owned();
+    }
+    let mut text: String = trust.files.iter().map(|listed| file(listed, brief)).collect();
+    if !trust.is_complete() {
+        text.push_str(&format!("{} git skein trust --yes\n", paint(DIM, "next:")));
+    }
+    text
+}
+
+fn file(listed: &trust::Listed, brief: bool) -> String {
+    let state = match (listed.trusted, listed.now, listed.before) {
+        (true, true, _) => paint(GOOD, "trusted now"),
+        (true, false, _) => paint(GOOD, "trusted"),
+        (false, _, Some(_)) => paint(WARN, "changed since it was trusted"),
+        (false, _, None) => paint(WARN, "not trusted"),
+    };
+    let mut text = format!("{} {}: {state}\n", listed.digest, line(&listed.path));
+    if brief || listed.trusted {
+        return text;
+    }
+    for command in &listed.commands {
+        text.push_str(&format!("  {}\n", line(command)));
+    }
+    for content in safe(&listed.text).lines() {
+        text.push_str(&format!("  {} {content}\n", paint(DIM, "|")));
+    }
+    text
+}
+
+/// The kind of a worker, and what that binds it to.
+pub fn ties(ties: &Ties) -> String {
+    let marks = [(ties.read_only, ", reads only"), (ties.plan_gate, ", plans first")];
+    let marks: String = marks.into_iter().filter(|(set, _)| *set).map(|(_, mark)| mark).collect();
+    let budget = ties.budget.map(|cents| format!(", at most ${}.{:02}", cents / 100, cents % 100));
+    format!("{} ({}{marks}{})", line(&ties.name), ties.from.word(), budget.unwrap_or_default())
+}
