@@ -1,6 +1,7 @@
 //! Verdicts: bound to the one delta or question that was looked at, written with what they do to the worker, heard by
 //! every landing, and told afterwards from any clone that has the refs.
 
+use crate::jail::possible;
 use crate::support::World;
 use crate::support::acts::until;
 use serde_json::Value;
@@ -68,6 +69,9 @@ fn what_was_looked_at_is_accepted_and_lands() {
     assert!(done.out.starts_with(&format!("accept: w {id}\n")), "{}", done.out);
     assert!(done.err.contains("later is not known here"), "{}", done.err);
     world.skein(&["verdict", "w", "accept"]).refused("verdict-given", 1);
+    let card = world.skein(&["verdict", "w"]).ok().out;
+    assert!(card.contains("verdict   accept delta 1 by Ada <ada@example.invalid>\n"), "{card}");
+    assert!(card.ends_with("next: git skein land w\n"), "{card}");
     let (lane, kept) = (verdict(&world), record(&world, "w"));
     assert_eq!(kept["judged"][0]["op"], lane["op"]);
     assert_eq!((&lane["verb"], &lane["delta"], &lane["text"]), (&"accept".into(), &1.into(), &"fine".into()));
@@ -252,10 +256,17 @@ fn of_two_questions_one_is_named() {
 
 #[test]
 fn work_that_is_sent_back_goes_on_with_what_was_said() {
+    for level in if possible() { &["none", "bwrap"][..] } else { &["none"] } {
+        sent_back(level);
+    }
+}
+
+fn sent_back(level: &str) {
     let world = World::new();
     let script = "if [ -e new.txt ]; then cat >said; git add said; git commit -qm said; exit; fi
         echo one >new.txt; git add -A; git commit -qm work";
-    world.worker("w", script);
+    let dispatch = ["dispatch", "--wait", "--jail", level, "--name", "w", "Work", "--", "sh", "-c", script];
+    world.skein(&dispatch).ok();
     world.skein(&["verdict", "w", "revise"]).refused("no-task", 1);
     let first = seen(&world, "w");
     let done = world.skein(&["verdict", "w", "revise", "-m", "and a test", "--delta", &first]).ok();
@@ -277,6 +288,9 @@ fn another_worker_gets_the_task() {
     world.worker("w", script);
     assert_eq!(world.field("w", "outcome"), "failed");
     world.skein(&["verdict", "w", "accept"]).refused("not-ready", 1);
+    let card = world.skein(&["verdict", "w"]).ok().out;
+    assert!(card.contains("hindered  w is failed: exit code 1\n"), "{card}");
+    assert!(card.contains("--delta run:") && card.ends_with("verdict w reject|revise|retry\n"), "{card}");
     let done = world.skein(&["verdict", "w", "retry", "-m", "more slowly"]).ok();
     assert!(done.out.contains("retry     w-2\n"), "{done:?}");
     world.skein(&["wait", "w-2"]).ok();

@@ -90,8 +90,11 @@ fn shown(card: &Card) -> String {
     field("hindered", card.hindered.as_deref().map(line).unwrap_or_default());
     field("decides", card.subject.as_ref().map(|id| format!("--delta {id}")).unwrap_or_default());
     let verbs: Vec<&str> = card.verbs.iter().map(|verb| verb.word()).collect();
+    let accepted = card.since.is_none()
+        && card.standing.as_ref().is_some_and(|standing| standing.judged.verb == Decision::Accept);
     let next = match verbs.as_slice() {
         [] => row.next.clone(),
+        _ if accepted => row.next.clone(),
         verbs => format!("git skein verdict {} {}", row.handle, verbs.join("|")),
     };
     text.push_str(&format!("{} {next}\n", paint(DIM, "next:")));

@@ -83,6 +83,9 @@ pub fn card(session: &mut Session<'_>, name: &str) -> Result<Card> {
             card.standing = Some(Standing { judged: before.clone(), carried: false });
         }
     }
+    let given = card.standing.as_ref().filter(|s| card.since.is_none() && !s.carried).map(|s| s.judged.verb);
+    let none = found.delta().is_none();
+    card.verbs.retain(|verb| Some(*verb) != given && !(none && *verb == Decision::Accept));
     Ok(card)
 }
 
