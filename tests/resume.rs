@@ -15,7 +15,7 @@ fn levels() -> &'static [&'static str] {
 }
 
 /// An agent that asks in its first turn, keeps a session below its home, and says in the second how it was called.
-fn asking(questions: &str) -> World {
+pub fn asking(questions: &str) -> World {
     let script = format!(
         r#"case "$*" in
         *" resume "*)

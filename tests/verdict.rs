@@ -366,3 +366,26 @@ fn of_two_at_once_one_is_given() {
     world.skein(&["land", "w"]).ok();
     world.check();
 }
+
+/// Its session is taken up where it is still there; the jail's went when the worker was ready, so it begins anew.
+#[test]
+fn an_agent_with_sessions_is_sent_back_into_its_own() {
+    for (level, session) in [("none", true), ("bwrap", false)] {
+        if level == "bwrap" && !possible() {
+            continue;
+        }
+        let done = "git add half; git commit -qm half; git skein worker done --outcome complete --summary 'half was made' --evidence 'git log: half'";
+        let world = crate::resume::asking(done);
+        let dispatch = ["dispatch", "--wait", "--jail", level, "--agent", "codex", "--name", "w", "Paint"];
+        let ended = world.skein(&dispatch);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let back = world.skein(&["verdict", "w", "revise", "-m", "the other half"]).ok();
+        assert!(back.out.contains("wait w"), "{back:?}");
+        world.skein(&["wait", "w"]).ok();
+        let log = world.skein(&["show", "--log", "w"]).ok().out;
+        let said = fs::read_to_string(world.worktree("w").join("said"));
+        assert_eq!(said.is_ok_and(|said| said.contains("\nthe other half\n")), session, "{level}: {log}");
+        assert!(record(&world, "w")["messages"][0]["read"].is_number(), "{level}");
+        world.check();
+    }
+}
