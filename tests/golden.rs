@@ -21,6 +21,9 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("worker", "", &["Worker record"]),
     ("worker", "/limits", &["The limits of a worker"]),
     ("worker-kind", "/kind", &["The kind of a worker"]),
+    ("worker-kind", "/plans", &["The plans of a worker"]),
+    ("worker-kind", "/plans/0/steps", &["The steps of a plan"]),
+    ("worker-kind", "/plans/0/decided", &["The verdict on a plan"]),
     ("delta", "", &["Delta record"]),
     ("delta", "/net", &["Identities"]),
     ("delta", "/commits", &["The commits of a delta"]),
@@ -150,7 +153,13 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     found.insert("lane-verdict", without_record(&verdict).into_bytes());
     story.world.git(["checkout", "--quiet", "main"]);
     story.world.kind("planner", "---\nplan_gate: true\nforbid: [b.txt]\nbudget: 2.5\n---\nPlan it.\n");
-    story.skein(&["dispatch", "--wait", "--kind", "planner", "--name", "p", "p", "--", "true"], &[]);
+    let script =
+        "git skein worker plan --goal 'A file n' --step 'Write it -- n' --verify 'cat n' --risk 'None'";
+    let args = ["dispatch", "--wait", "--kind", "planner", "--name", "p", "p", "--", "sh", "-c", script];
+    story.skein(&args, &[]).code(3);
+    // It dies before the worker goes on.
+    let fault = ("SKEIN_FAULT", "plan: verdict recorded:1:kill");
+    story.skein(&["plan", "p", "approve", "-m", "Do it"], &[fault]);
     let ulid = story.world.ulid("p");
     found.insert("worker-kind", story.blob(&format!("refs/skein/worker/{ulid}"), "record.json"));
     found

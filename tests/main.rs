@@ -37,6 +37,7 @@ mod matrix;
 mod mcp;
 mod memory;
 mod overlap;
+mod plan;
 mod porcelain;
 mod protocol;
 mod races;

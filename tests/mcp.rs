@@ -93,7 +93,10 @@ fn a_worker_that_speaks_by_tools_alone_lands() {
         let tools = answer(&said, "list")["result"]["tools"].clone();
         let names: Vec<&str> =
             tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["todo", "progress", "note", "inbox", "commit", "spawn", "wait", "done", "fail"]);
+        assert_eq!(
+            names,
+            ["todo", "progress", "note", "inbox", "commit", "spawn", "wait", "plan", "done", "fail"]
+        );
         let commit = &tools[4]["inputSchema"];
         assert_eq!(commit["required"], json!(["message"]), "{commit}");
         assert_eq!(commit["additionalProperties"], false, "it takes no id of a worker, and no commit");

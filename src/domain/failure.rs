@@ -193,6 +193,11 @@ tokens! {
     Vague "vague" No;
     SpawnRefused "spawn-refused" No;
     TurnEnded "turn-ended" No;
+    PlanFirst "plan-first" No;
+    PlanLate "plan-late" No;
+    NoPlan "no-plan" No;
+    PlanDecided "plan-decided" No;
+    PlanMoved "plan-moved" Raced;
     HeadMoved "head-moved" Raced;
     NoSuchQuestion "no-such-question" No;
     NoSuchItem "no-such-item" No;

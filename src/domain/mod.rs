@@ -25,6 +25,7 @@ mod name;
 mod order;
 mod overlap;
 mod path;
+pub mod plan;
 mod policy;
 pub mod protocol;
 mod reap;

@@ -3,11 +3,13 @@
 
 mod vague;
 
+use crate::domain::Globs;
 use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::plan::Plan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -39,6 +41,7 @@ pub enum Call {
     Progress(Text),
     Note(Text),
     Wait(Wait),
+    Plan(Plan),
     Done(Claim),
     Fail(Fail),
     Commit(Commit),
@@ -408,6 +411,16 @@ pub fn check(call: &Call) -> Result<()> {
             short("the question", &wait.question)?;
             few("options", &wait.options)?;
             wait.options.iter().try_for_each(|o| said("an option", o))
+        }
+        Call::Plan(plan) => {
+            few("verifications", &plan.verification)?;
+            few("risks", &plan.risks)?;
+            if plan.steps.len() > MOST || plan.steps.iter().any(|step| step.paths.len() > MOST) {
+                return Err(bad(format!("a list has at most {MOST} items")));
+            }
+            plan.texts().try_for_each(|(what, text)| said(what, text))?;
+            Globs::new(plan.steps.iter().flat_map(|step| &step.paths).map(String::as_str))?;
+            plan.lacks().map_or(Ok(()), |lack| Err(bad(lack)))
         }
         Call::Done(claim) => {
             few("pieces of evidence", &claim.evidence)?;

@@ -109,6 +109,8 @@ pub enum End {
     GaveUp(String),
     /// It asked a person something.
     Asked(String),
+    /// It laid out a plan, with that goal, and waits for a person to decide on it.
+    Planned(String),
     /// Its agent ran into a usage limit, which passes at that time.
     Limited(String, i64),
     /// The last that it said was an error.
@@ -130,6 +132,8 @@ pub struct Work {
     pub outside: bool,
     /// Its kind only reads.
     pub only_reads: bool,
+    /// It has to plan first, and no plan of it was approved.
+    pub unplanned: bool,
 }
 
 /// The outcome of a run, and why, in a few words.
@@ -139,6 +143,11 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         _ if work.outside => because(Outcome::Failed, "it changed files outside its worktree"),
         _ if work.only_reads && (!work.same || work.uncommitted) => {
             because(Outcome::Failed, "it changed files, and its kind only reads")
+        }
+        End::Exited(0) | End::Done | End::Claimed(_) | End::Planned(_)
+            if work.unplanned && (!work.same || work.uncommitted) =>
+        {
+            because(Outcome::NeedsInput, "it changed files before its plan was approved")
         }
         End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
@@ -180,6 +189,7 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         End::NotFrozen(why) => because(Outcome::NeedsInput, &format!("its work cannot be taken: {why}")),
         End::GaveUp(reason) => because(Outcome::Failed, &format!("it gave up: {}", brief(reason))),
         End::Asked(question) => because(Outcome::NeedsInput, &format!("it asks: {}", brief(question))),
+        End::Planned(goal) => because(Outcome::NeedsInput, &format!("its plan waits: {}", brief(goal))),
         End::Limited(agent, until) => because(
             Outcome::NeedsInput,
             &format!("paused until {}: the usage limit of {agent}", date(*until)),
@@ -272,6 +282,9 @@ mod tests {
             (End::NotFrozen("why".into()), clean, Outcome::NeedsInput),
             (End::GaveUp("why".into()), clean, Outcome::Failed),
             (End::Asked("what?".into()), clean, Outcome::NeedsInput),
+            (End::Planned("goal".into()), Work { same: true, ..Work::default() }, Outcome::NeedsInput),
+            (End::Exited(0), Work { unplanned: true, ..clean }, Outcome::NeedsInput),
+            (End::Exited(1), Work { unplanned: true, ..clean }, Outcome::Failed),
             (End::Limited("claude".into(), 1), clean, Outcome::NeedsInput),
             (End::Limited("claude".into(), 1), outside, Outcome::Failed),
             (End::Erred("529".into()), clean, Outcome::Failed),

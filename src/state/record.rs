@@ -1,6 +1,5 @@
 //! The records of version 1: JSON with sorted keys. docs/schema.md describes every field.
 
-use crate::domain::Decision;
 use crate::domain::Failure;
 use crate::domain::Flag;
 use crate::domain::Handle;
@@ -14,13 +13,15 @@ use crate::domain::Parent;
 use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
-use crate::domain::Risk;
 use crate::domain::WorkerId;
 use crate::domain::kind::Ties;
 use crate::domain::mask;
+use crate::domain::plan::LaidOut;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Message;
 use crate::domain::protocol::Question;
+use crate::state::evidence::Evidence;
+use crate::state::evidence::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -86,6 +87,9 @@ pub struct WorkerRecord {
     /// What it asked, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
+    /// What it means to do, as it laid that out, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<LaidOut>,
     /// What it was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
@@ -120,6 +124,25 @@ impl WorkerRecord {
     /// Whether its kind lets it change no file.
     pub fn only_reads(&self) -> bool {
         self.kind.as_ref().is_some_and(|kind| kind.read_only)
+    }
+
+    /// Whether its kind wants a plan before it changes a file.
+    pub fn plan_gate(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.plan_gate)
+    }
+
+    pub fn has_approved_plan(&self) -> bool {
+        self.plans.iter().any(LaidOut::is_approved)
+    }
+
+    /// Whether it may change files now.
+    pub fn may_write(&self) -> bool {
+        !self.only_reads() && (!self.plan_gate() || self.has_approved_plan())
+    }
+
+    /// The plan that a person has to decide on, if that is what it waits for.
+    pub fn open_plan(&self) -> Option<&LaidOut> {
+        self.plans.last().filter(|plan| plan.decided.is_none() && self.outcome == Outcome::NeedsInput)
     }
 
     /// How many workers stand above it.
@@ -270,66 +293,6 @@ pub enum Match {
     Exact,
     /// A clean merge; context or blobs moved.
     Adjusted,
-}
-
-/// A command that was run on a tree. Its capped output is the blob `output` beside the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
-    pub tree: Oid,
-    pub command: String,
-    pub exit: Option<i32>,
-    pub millis: u64,
-    /// SHA-256 of the whole output, in hex.
-    pub digest: String,
-    pub bytes: u64,
-    /// How many tests ran, if a test runner said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<u64>,
-    /// Versions of what it was run with, a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<String>,
-    /// What of the tree it depends on, if somebody said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reads: Option<Reads>,
-}
-
-impl Evidence {
-    /// Whether it ended well, and a test runner, if one spoke, ran tests.
-    pub fn is_pass(&self, allow_empty: bool) -> bool {
-        self.exit == Some(0) && (allow_empty || self.tests != Some(0))
-    }
-}
-
-/// The part of a tree that a command reads: another tree with the same part need not be checked again.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Reads {
-    pub globs: Vec<String>,
-    /// SHA-256 over path, mode and id of each file that they cover, in hex.
-    pub digest: String,
-}
-
-/// A decision on one exact delta, or an answer to one exact question. `Name <mail>` of who decided, what was seen of
-/// the work then, and the record that it was decided on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    pub verb: Decision,
-    pub worker: WorkerId,
-    pub actor: String,
-    /// The delta, its tip and the raw digest of all that it changes; none of a question, or of a run without work.
-    pub delta: Option<u32>,
-    pub tip: Option<Oid>,
-    pub raw: Option<RawDigest>,
-    pub question: Option<u32>,
-    /// The number of the option that was chosen.
-    pub option: Option<u32>,
-    /// What was said, secrets masked.
-    pub text: Option<String>,
-    pub risk: Option<Risk>,
-    /// Records on lanes of commands that had run on the trees of the delta's commits.
-    pub evidence: Vec<Oid>,
-    pub record: Oid,
-    /// The worker that gets the task now.
-    pub retry: Option<WorkerId>,
 }
 
 /// A candidate: the exact commit that would become the trunk, with all that its landing will say.

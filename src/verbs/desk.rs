@@ -32,6 +32,7 @@ use crate::state::WorkerRecord;
 use crate::verbs::commit;
 use crate::verbs::finish;
 use crate::verbs::freeze;
+use crate::verbs::plan;
 use crate::verbs::recorder::Recorder;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
@@ -199,6 +200,13 @@ impl<'s, 'e> Desk<'s, 'e> {
             }
             Call::Note(text) => self.said("note", &text.text),
             Call::Wait(wait) => self.wait(&found.name, &wait, caller),
+            Call::Plan(asked) => {
+                let laid = plan::lay_out(self.session, self.id, &asked, seen)?;
+                self.note("planned", &laid.goal);
+                let says = format!("plan {} waits for a person", laid.short());
+                self.ends(End::Planned(laid.goal));
+                Ok(Some(last_word(&says)))
+            }
             Call::Done(claim) => self.done(claim, seen),
             Call::Fail(fail) => {
                 self.note("failed", &fail.reason);

@@ -150,6 +150,9 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
         place(session, &session.repo.worktrees()?, &wish)?;
     }
     let jail = level(session, request)?;
+    if kind.kind.plan_gate && jail.is_none() {
+        session.tell("without a jail nothing keeps it from changing files before its plan is approved");
+    }
     let base = match &dirty {
         Some(dirty) => dirty.commit(session)?,
         None => start,
@@ -329,6 +332,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         paused: None,
         session: None,
         questions: Vec::new(),
+        plans: Vec::new(),
         messages: Vec::new(),
         judged: Vec::new(),
         retries: request.retries.map(|(of, _)| of),

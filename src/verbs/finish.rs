@@ -79,6 +79,7 @@ pub fn close(
                 None => *uncommitted.insert(stored::is_uncommitted(session, &worker.record, seen)?),
             },
             discarded: snapshot::discarded(session, base, seen)?,
+            unplanned: !worker.record.may_write() && !worker.record.only_reads(),
             only_reads: worker.record.only_reads(),
             outside: !outside.is_empty() && session.config.get("skein.outside") != Some("warn"),
         };

@@ -19,6 +19,7 @@ use crate::domain::mask;
 use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::dispatch::Request;
+use crate::verbs::plan;
 use crate::verbs::session::Session;
 use crate::verbs::trust;
 use bstr::BString;
@@ -200,6 +201,7 @@ fn own(session: &Session<'_>) -> Result<Vec<Source>> {
 /// Refuses changes that the kind of a worker does not let it make.
 pub fn refuse_changes(worker: &Worker, changes: &[Change]) -> Result<()> {
     let Some(kind) = worker.record.kind.as_ref().filter(|_| !changes.is_empty()) else { return Ok(()) };
+    plan::refuse(worker, changes)?;
     let handle = &worker.record.handle;
     let forbidden = Globs::new(kind.forbid.iter().map(String::as_str))?;
     let found = changes.iter().filter(|c| kind.read_only || forbidden.covers(c.path.as_bstr()));

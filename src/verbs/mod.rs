@@ -35,6 +35,7 @@ mod outside;
 pub mod overlap;
 pub mod pane;
 pub mod pause;
+pub mod plan;
 mod policy;
 mod proof;
 pub mod reap;

@@ -7,6 +7,8 @@ use crate::domain::Mode;
 use crate::domain::Result;
 use crate::domain::Tally;
 use crate::domain::kind::Ties;
+use crate::domain::plan::Against;
+use crate::domain::plan::LaidOut;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Delivery;
 use crate::domain::protocol::Item;
@@ -59,6 +61,9 @@ pub struct Card {
     pub jail: Jail,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Ties>,
+    /// Its newest plan, and how its changes stand to that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Planned>,
     /// What a known agent said in its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Tally>,
@@ -75,6 +80,15 @@ pub struct Card {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<String>,
     pub changes: Vec<ChangeLine>,
+}
+
+/// A plan, and how the changes stand to it.
+#[derive(Debug, Serialize)]
+pub struct Planned {
+    #[serde(flatten)]
+    pub plan: LaidOut,
+    #[serde(flatten)]
+    pub against: Against,
 }
 
 /// A message to it, and where that is.
@@ -133,6 +147,8 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;
+    let plan = |plan: &LaidOut| plan.against(&changes).map(|against| Planned { plan: plan.clone(), against });
+    let plan = worker.record.plans.last().map(plan).transpose()?;
     let line =
         |c: Change| ChangeLine { state: letter(&c), path: c.path.to_str_lossy().into_owned(), raw: c.path };
     let record = &worker.record;
@@ -159,6 +175,7 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
         outside: record.outside.clone(),
         jail: record.jail,
         kind: record.kind.clone(),
+        plan,
         said: said(session, worker)?,
         changes: changes.into_iter().map(line).collect(),
     })

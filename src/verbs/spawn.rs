@@ -22,6 +22,7 @@ use crate::verbs::dispatch;
 use crate::verbs::dispatch::Request;
 use crate::verbs::finish;
 use crate::verbs::job;
+use crate::verbs::plan;
 use crate::verbs::session::SPAWN;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
@@ -48,6 +49,7 @@ pub fn begin(
     if let Some(refusal) = &seen.withheld {
         return Err(Failure::Refusal(refusal.clone()));
     }
+    plan::refuse(parent, &[])?;
     let request = asked.request.as_deref().unwrap_or_default();
     if child_of(&view.workers, parent.id, request).is_none() {
         let record = &parent.record;

@@ -230,6 +230,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         taken_back,
         next: match (taken_back, asks.is_empty()) {
             (true, _) => format!("git skein landed {}", record.handle),
+            (_, true) if record.open_plan().is_some() => format!("git skein plan {}", record.handle),
             (_, true) if landed.is_none() && is_barred(worker) => {
                 format!("git skein verdict {}", record.handle)
             }

@@ -128,6 +128,36 @@ pub const SPEAKING: &[Explained] = &[
         next: "End the turn",
     },
     Explained {
+        token: Token::PlanFirst,
+        means: "The worker may change nothing and start nobody before its plan is approved",
+        show: "`git show refs/skein/worker/<id>:record.json`: `plans` has what it has laid out",
+        next: "In the worker: `git skein worker plan`; as a person: `git skein plan <worker> approve`",
+    },
+    Explained {
+        token: Token::PlanLate,
+        means: "Files were changed before the plan was approved, so approving it would approve them unseen",
+        show: "`git diff <base>` and `git status` in the worktree of the worker",
+        next: "Put the files back, in the worktree, and plan again; or stop the worker and dispatch another",
+    },
+    Explained {
+        token: Token::NoPlan,
+        means: "The worker has laid out no plan, or none with that id",
+        show: "`git show refs/skein/worker/<id>:record.json`: `plans`",
+        next: "`git skein plan <worker>` shows the newest one with its id",
+    },
+    Explained {
+        token: Token::PlanDecided,
+        means: "That plan was approved or rejected already; one that is approved stays so",
+        show: "`git show refs/skein/worker/<id>:record.json`: `plans`",
+        next: "`git skein plan <worker>` shows what was decided",
+    },
+    Explained {
+        token: Token::PlanMoved,
+        means: "The worker has laid out another plan since the one that was to be decided",
+        show: "`git log -2 refs/skein/worker/<id>`",
+        next: "Read the newest one, `git skein plan <worker>`, and decide that",
+    },
+    Explained {
         token: Token::HeadMoved,
         means: "`worker commit` was asked for on a `HEAD` that is not the worker's any more",
         show: "`git reflog -3`",

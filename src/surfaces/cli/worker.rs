@@ -1,6 +1,7 @@
 //! `worker` on the command line: what an agent says, and how the answer looks.
 
 use crate::domain::Result;
+use crate::domain::plan::Plan;
 use crate::domain::protocol::Call;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Claimed;
@@ -66,6 +67,22 @@ pub enum Worker {
         /// Stay no longer than this time, such as 30s, 5m or 2h (exit code 75).
         #[arg(long, value_name = "TIME", value_parser = span, requires = "stay")]
         timeout: Option<Duration>,
+    },
+    /// Lay out what is to be done, for a person to approve, and end the turn. Where the kind of this worker wants that,
+    /// nothing may be changed before.
+    Plan {
+        /// What will be so when it is done.
+        #[arg(long, value_name = "TEXT")]
+        goal: String,
+        /// A step, and behind ` -- ` globs of the files that it touches. Repeatable.
+        #[arg(long = "step", value_name = "TEXT -- GLOB…", required = true)]
+        steps: Vec<String>,
+        /// How it will be seen to work: a command, or what to look at. Repeatable.
+        #[arg(long = "verify", value_name = "TEXT", required = true)]
+        verification: Vec<String>,
+        /// What may go wrong. Repeatable.
+        #[arg(long = "risk", value_name = "TEXT")]
+        risks: Vec<String>,
     },
     /// Say that the task is done, what came of it, and what shows it. The run ends.
     Done {
@@ -137,6 +154,10 @@ fn call(said: &Worker) -> Result<Call> {
         Worker::Progress { text } => Call::Progress(Text { text }),
         Worker::Note { text } => Call::Note(Text { text }),
         Worker::Wait { question, options, stay, .. } => Call::Wait(Wait { question, options, stay }),
+        Worker::Plan { goal, steps, verification, risks } => {
+            let steps = steps.iter().map(|step| Plan::step(step)).collect();
+            Call::Plan(Plan { goal, steps, verification, risks })
+        }
         Worker::Done { outcome, summary, evidence } => {
             Call::Done(Claim { outcome: Claimed::parse(&outcome)?, summary, evidence })
         }

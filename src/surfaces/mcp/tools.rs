@@ -1,6 +1,7 @@
 //! The tools: one for each verb of a worker. Their arguments are the requests of the protocol, and their words are
 //! those of the command line.
 
+use crate::domain::plan::Plan;
 use crate::domain::protocol::Claim;
 use crate::domain::protocol::Commit;
 use crate::domain::protocol::Fail;
@@ -19,7 +20,7 @@ use serde_json::Value;
 /// A verb, and the form of its request.
 type Form = (&'static str, fn() -> Value);
 
-const FORMS: [Form; 9] = [
+const FORMS: [Form; 10] = [
     ("todo", form::<Todo>),
     ("progress", form::<Text>),
     ("note", form::<Text>),
@@ -27,6 +28,7 @@ const FORMS: [Form; 9] = [
     ("commit", form::<Commit>),
     ("spawn", form::<Spawn>),
     ("wait", form::<Wait>),
+    ("plan", form::<Plan>),
     ("done", form::<Claim>),
     ("fail", form::<Fail>),
 ];

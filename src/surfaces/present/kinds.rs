@@ -2,16 +2,19 @@
 
 use crate::domain::Exit;
 use crate::domain::kind::Ties;
+use crate::domain::plan::LaidOut;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BOLD;
 use crate::surfaces::style::DIM;
 use crate::surfaces::style::GOOD;
 use crate::surfaces::style::WARN;
+use crate::surfaces::style::date;
 use crate::surfaces::style::line;
 use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
 use crate::verbs::kinds::Kinds;
 use crate::verbs::kinds::Listed;
+use crate::verbs::plan::Read;
 use crate::verbs::trust;
 use crate::verbs::trust::Trust;
 
@@ -20,11 +23,48 @@ impl Page {
         Page::of("kinds", kinds, json, |kinds| kinds.kinds.iter().map(kind).collect())
     }
 
+    pub fn plan(read: &Read, json: bool) -> Page {
+        Page::of("plan", read, json, plan)
+    }
+
     /// Where something is not trusted, the answer is no.
     pub fn trust(trust: &Trust, brief: bool, json: bool) -> Page {
         let exit = if trust.is_complete() { Exit::Done } else { Exit::No };
         Page::of("trust", trust, json, |trust| trusted(trust, brief)).ending(exit)
     }
+}
+
+fn plan(read: &Read) -> String {
+    let handle = &read.handle;
+    let mut text = format!("{} plan {} of {}\n", paint(BOLD, handle.as_str()), read.plan.short(), read.plans);
+    for (name, value) in laid_out(&read.plan) {
+        text.push_str(&format!("  {name:<10}{value}\n"));
+    }
+    let next = match (read.now, read.resumed, &read.plan.decided) {
+        (true, true, _) => format!("git skein wait {handle}"),
+        (true, false, _) => format!("git skein resume {handle}"),
+        (false, _, None) => format!("git skein plan {handle} approve --plan {}", read.plan.short()),
+        (false, _, Some(_)) => format!("git skein show {handle}"),
+    };
+    text + &format!("{} {next}\n", paint(DIM, "next:"))
+}
+
+/// A plan, field by field.
+pub fn laid_out(plan: &LaidOut) -> Vec<(&'static str, String)> {
+    let mut fields = vec![("goal", line(&plan.goal))];
+    for (n, step) in plan.steps.iter().enumerate() {
+        let paths =
+            if step.paths.is_empty() { String::new() } else { format!(" ({})", step.paths.join(" ")) };
+        fields.push(("step", format!("{}. {}{}", n + 1, line(&step.text), line(&paths))));
+    }
+    fields.extend(plan.verification.iter().map(|text| ("verify", line(text))));
+    fields.extend(plan.risks.iter().map(|text| ("risk", line(text))));
+    if let Some(decided) = &plan.decided {
+        let why = decided.text.as_ref().map(|text| format!(": {}", line(text))).unwrap_or_default();
+        fields
+            .push((decided.verdict.word(), format!("by {} at {}{why}", line(&decided.by), date(decided.at))));
+    }
+    fields
 }
 
 fn kind(listed: &Listed) -> String {

@@ -7,6 +7,7 @@ use crate::domain::Outcome;
 use crate::domain::Tally;
 use crate::domain::protocol::Question;
 use crate::surfaces::present::Page;
+use crate::surfaces::present::kinds::laid_out;
 use crate::surfaces::present::kinds::ties;
 use crate::surfaces::present::overlap::neighbour;
 use crate::surfaces::style::BAD;
@@ -262,6 +263,13 @@ pub(super) fn facts(card: &Card) -> String {
     field("landed", row.landed.map(|l| paint(GOOD, &l.to_string()) + back).unwrap_or_default());
     for outside in &card.outside {
         field("outside", paint(BAD, &line(outside)));
+    }
+    if let Some(plan) = &card.plan {
+        field("plan", plan.plan.short().to_owned());
+        laid_out(&plan.plan).into_iter().for_each(|(name, value)| field(name, value));
+        field("planned", line(&plan.against.planned.join(" ")));
+        field("off plan", line(&plan.against.off_plan.join(" ")));
+        field("untouched", line(&plan.against.untouched.join(" ")));
     }
     spoken(card, &mut field);
     for change in &card.changes {
