@@ -142,10 +142,10 @@ fn a_question_by_tool_is_answered_or_ends_the_turn() {
 #[test]
 fn a_worker_is_started_by_a_tool_where_that_is_allowed() {
     for (world, level) in levels() {
-        let script = r#"tool spawn1 '{"task":"x","name":"c","argv":["true"]}'; tool wait1 '{"stay":true}'"#;
-        refused(&world.talks(level, "w", script), "spawn1", "spawn-refused");
+        let spawn = r#"tool spawn1 '{"task":"x","name":"c","argv":["true"]}'"#;
+        refused(&world.talks(level, "w", spawn), "spawn1", "spawn-refused");
         world.git(["config", "skein.spawn", "1"]);
-        let said = world.talks(level, "x", script);
+        let said = world.talks(level, "x", &format!(r#"{spawn}; tool wait1 '{{"stay":true}}'"#));
         let started = fine(&said, "spawn1")["spawned"].clone();
         assert_eq!((&started["handle"], &started["base"]), (&json!("c"), &json!(world.rev("main"))));
         let told = fine(&said, "wait1")["messages"][0].clone();
