@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 /// After a walk through everything that leaves a record: workers with one and with two deltas, one that is only
-/// kept, a candidate that waits, landings of all sorts, one undone and landed again.
+/// kept, a candidate that waits, a verdict, landings of all sorts, one undone and landed again.
 fn walked() -> World {
     let world = World::new();
     world.worker(
@@ -27,8 +27,9 @@ fn walked() -> World {
     world.worker("more", "echo 1 > more.txt && git add -A && git commit -qm more; echo 2 > left.txt");
     world.skein(&["import", "more", "--any-outcome", "--into", "coord"]).ok();
     world.skein(&["import", "more", "--any-outcome", "--uncommitted"]).ok();
-    world.skein(&["land", "coord"]).ok();
     world.worker("wait", "echo w > wait.txt && git add -A && git commit -qm wait");
+    world.skein(&["verdict", "wait", "accept"]).ok();
+    world.skein(&["land", "coord"]).ok();
     world.skein(&["candidate", "create", "wait"]).ok();
     world.worker("draft", "echo d > draft.txt");
     world

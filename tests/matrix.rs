@@ -159,6 +159,9 @@ fn lands(world: &World) {
     world.write("staged.txt", "mine\n");
     world.git(["add", "staged.txt"]);
 
+    world.skein(&["verdict", "fix", "reject"]).ok();
+    world.skein(&["land", "fix"]).refused("rejected", 1);
+    world.skein(&["verdict", "fix", "accept"]).ok();
     world.skein(&["land", "fix", "--gate", "grep -q no-such a.txt"]).code(5);
     assert_eq!(world.rev("main"), main);
     world.skein(&["land", "fix", "--gate", "grep -q one a.txt && ! test -e left.txt"]).ok();

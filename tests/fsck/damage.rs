@@ -436,6 +436,20 @@ pub const DAMAGES: &[(&str, Damage, &[&str])] = &[
         },
         &["move-differs"],
     ),
+    (
+        "a verdict on another delta",
+        |w| {
+            let mut verdict = newest(w, "verdict");
+            verdict["raw"] = "00".into();
+            append(w, &verdict, &[verdict["tip"].as_str().unwrap()]);
+        },
+        &["verdict-differs"],
+    ),
+    (
+        "a judgment that is on no lane",
+        |w| amend_json(w, &worker(w, "wait"), "record.json", |r| r["judged"][0]["op"] = STRANGER.into()),
+        &["verdict-differs"],
+    ),
     // Notes.
     ("no notes", |w| drop(w.git(["update-ref", "-d", "refs/notes/skein/landed"])), &["note-missing"]),
     ("a note less", |w| notes(w, &["remove", "coord"]), &["note-missing"]),

@@ -53,6 +53,7 @@ codes! {
     MoveUnended "move-unended" Error;
     MoveUnannounced "move-unannounced" Error;
     MoveDiffers "move-differs" Error;
+    VerdictDiffers "verdict-differs" Error;
     NoteMissing "note-missing" Error;
     NoteAltered "note-altered" Error;
     NoteExtra "note-extra" Error;

@@ -56,7 +56,11 @@ impl Audit<'_> {
                     }
                     Vec::new()
                 }
-                Entry::Verdict(verdict) => verdict.tip.into_iter().collect(),
+                Entry::Verdict(verdict) => {
+                    let keeps = verdict.tip.into_iter().collect();
+                    self.given.push((name.clone(), oid, op, verdict));
+                    keeps
+                }
             };
             let want: Vec<Oid> = previous.into_iter().chain(keeps).collect();
             self.parents(name, oid, &commit, &want);

@@ -5,6 +5,7 @@ mod finding;
 mod kept;
 mod lane;
 mod notes;
+mod verdict;
 mod worker;
 
 pub use finding::Code;
@@ -25,6 +26,7 @@ use crate::state::names;
 use crate::state::names::Ours;
 use crate::state::record::Move;
 use crate::state::record::VERSION;
+use crate::state::record::Verdict;
 use crate::state::record::WorkerRecord;
 use crate::state::record::encode;
 use serde::Serialize;
@@ -44,6 +46,8 @@ pub struct Audit<'r> {
     moves: Vec<Move>,
     /// Moves that were announced and have no end; a note of theirs may be there already.
     open: Vec<Move>,
+    /// Verdicts, each with its lane and its commit there.
+    given: Vec<(RefName, Oid, OpId, Verdict)>,
     /// A lane could not be read to its end: nothing follows from what is not on it.
     blind: bool,
     pub records: usize,
@@ -59,6 +63,7 @@ impl<'r> Audit<'r> {
             workers: BTreeMap::new(),
             moves: Vec::new(),
             open: Vec::new(),
+            given: Vec::new(),
             blind: false,
             records: 0,
         };
@@ -80,6 +85,7 @@ impl<'r> Audit<'r> {
             }
         }
         audit.undos();
+        audit.verdicts();
         audit.notes();
         audit.kept(clone);
         Ok(audit)
