@@ -298,6 +298,7 @@ fn another_worker_gets_the_task() {
     assert_eq!(record(&world, "w-2")["retries"], world.ulid("w").as_str());
     assert_eq!(verdict(&world)["retry"], world.ulid("w-2").as_str());
     world.skein(&["verdict", "w", "retry"]).refused("verdict-given", 1);
+    world.skein(&["land", "w", "--any-outcome"]).refused("rejected", 1);
     assert!(world.skein(&["inbox"]).ok().out.contains("reap --include-unlanded w\n"));
     world.check();
 }

@@ -135,7 +135,10 @@ pub fn may_land(
     required: bool,
     actors: &[String],
 ) -> Result<Option<Standing>, Barred> {
-    let found = standing(all, subject);
+    // Who rejected a run meant whatever is taken of it all the same.
+    let run = || all.iter().rfind(|judged| judged.raw.is_none() && judged.verb.bars());
+    let found = standing(all, subject)
+        .or_else(|| run().map(|judged| Standing { judged: judged.clone(), carried: false }));
     match found {
         Some(found) if found.judged.verb.bars() => Err(Barred::Rejected(Box::new(found.judged))),
         Some(found) if found.judged.verb == Decision::Accept => {
@@ -188,6 +191,7 @@ mod tests {
             Err(Barred::Unjudged(Some(_))) => "moved",
             Err(Barred::Actor(_)) => "actor",
         };
+        let run = |verb| Judged { delta: None, raw: None, ..judged(verb, 1, "a") };
         let one = [judged(Accept, 1, "a")];
         let two = [judged(Reject, 1, "a"), judged(Accept, 2, "b")];
         for (all, n, text, required, actors, want) in [
@@ -204,6 +208,9 @@ mod tests {
             // What was rejected and comes again is rejected still.
             (&two, 3, "a", false, &[], "rejected"),
             (&[judged(Retry, 1, "a")], 1, "a", false, &[], "rejected"),
+            (&[run(Reject)], 1, "a", false, &[], "rejected"),
+            (&[run(Stop)], 1, "a", false, &[], "free"),
+            (&[run(Reject), judged(Accept, 1, "a")], 1, "a", true, &[], "accepted"),
             (&[judged(Revise, 1, "a")], 1, "a", true, &[], "moved"),
             (&[judged(Reject, 1, "a"), judged(Accept, 1, "a")], 1, "a", true, &[], "accepted"),
             (&[judged(Accept, 1, "a"), judged(Reject, 1, "a")], 1, "a", false, &[], "rejected"),
