@@ -176,9 +176,6 @@ fn an_agent_never_judges_and_another_clone_does_not() {
     let world = World::new();
     let inside = "git skein verdict w accept; echo $? >code; git skein land --accept w; echo $? >>code; git add -A; \
                   git commit -qm x";
-    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_git-skein")).parent().unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let world = world.env("PATH", &path);
     world.worker("w", inside);
     assert_eq!(fs::read_to_string(world.worktree("w").join("code")).unwrap(), "1\n1\n");
     let log = world.skein(&["show", "--log", "w"]).ok().out;
@@ -202,9 +199,7 @@ fn asking(question: &str) -> World {
     let script = format!(
         "if [ -e asked ]; then cat >said; git add said; git commit -qm s; exit; fi\ntouch asked\n{question}"
     );
-    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_git-skein")).parent().unwrap();
     let world = World::new();
-    let world = world.env("PATH", &format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
     world.skein(&["dispatch", "--wait", "--name", "w", "Paint", "--", "sh", "-c", &script]).code(3);
     world
 }
@@ -335,6 +330,8 @@ fn a_retry_that_was_cut_short_starts_one_worker_when_it_is_given_again() {
     world.skein(&["verdict", "w", "retry"]).refused("verdict-given", 1);
     assert_eq!(verdict(&world)["retry"], world.ulid("w-2").as_str());
     assert_eq!(world.skein(&["log", "decisions"]).ok().out.matches("retry w by").count(), 1);
+    world.skein(&["reap", "--yes", "--include-unlanded", "w-2"]).ok();
+    world.skein(&["verdict", "w", "retry"]).refused("verdict-given", 1);
     world.check();
 }
 

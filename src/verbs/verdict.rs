@@ -102,7 +102,7 @@ pub fn decide(session: &mut Session<'_>, name: &str, request: &Request) -> Resul
         return answer::give(session, id, request, &actor);
     }
     policy::refuse_actor(session, &view, &worker.record.onto, &actor)?;
-    let given = match begun(worker, &view, request.verb) {
+    let given = match begun(session, &view, worker, request.verb)? {
         Some(judged) => Given::again(worker, judged),
         None => until_written(|| once(session, id, request, &actor))?,
     };
@@ -154,18 +154,27 @@ pub(super) fn refuse_foreign(session: &Session<'_>, record: &WorkerRecord) -> Re
 }
 
 /// A verdict whose consequence was cut short: its other try was never started, or it runs still.
-fn begun<'w>(worker: &'w Worker, view: &View, verb: Decision) -> Option<&'w Judged> {
-    let judged = worker.record.judged.last().filter(|judged| judged.verb == verb)?;
+fn begun<'w>(
+    session: &Session<'_>,
+    view: &View,
+    worker: &'w Worker,
+    verb: Decision,
+) -> Result<Option<&'w Judged>> {
+    let Some(judged) = worker.record.judged.last().filter(|judged| judged.verb == verb) else {
+        return Ok(None);
+    };
     let left = match verb {
         Decision::Stop => worker.record.outcome == Outcome::Active,
-        Decision::Retry => {
-            let promised = follow::promised(judged.op);
-            promised.is_some_and(|id| view.workers.iter().all(|w| w.id != id))
-                && !view.workers.iter().any(|w| w.record.retries == Some(worker.id))
-        }
+        Decision::Retry => match follow::promised(judged.op) {
+            Some(id) => {
+                let open = view.workers.iter().any(|w| w.id == id);
+                !open && view.archived_worker(&session.repo, &id.to_string())?.is_none()
+            }
+            None => false,
+        },
         _ => false,
     };
-    left.then_some(judged)
+    Ok(Some(judged).filter(|_| left))
 }
 
 /// What was found to judge.
