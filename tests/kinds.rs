@@ -1,5 +1,6 @@
 //! Kinds of workers: which one counts, what it binds a worker to, with a jail and without one.
 
+use crate::agents::agent;
 use crate::protocol::levels;
 use crate::support::Ran;
 use crate::support::World;
@@ -167,4 +168,26 @@ fn a_child_has_the_kind_that_was_asked_for_and_never_more_than_its_parent() {
     assert_eq!((&child["checks"], &child["spawn"]), (&json!(["true", "test -f b.txt"]), &json!(1)));
     assert_eq!((&child["limits"]["timeout"], &child["kind"]["read_only"]), (&json!(50), &json!(true)));
     assert_eq!(world.record("d")["kind"]["read_only"], true);
+}
+
+#[test]
+fn a_run_that_spends_more_than_its_budget_is_ended() {
+    // It says what each turn has cost, and would never end.
+    let turn = |cost: &str| {
+        let event =
+            format!("{{\"type\":\"turn_end\",\"message\":{{\"usage\":{{\"cost\":{{\"total\":{cost}}}}}}}}}");
+        format!("echo '{{\"type\":\"turn_start\"}}'; echo '{event}'\n")
+    };
+    let script = format!("{}{}sleep 100", turn("0.2"), turn("0.2"));
+    let world = agent(World::new(), "pi", &script);
+    world.own_kind("thrifty", "---\nbudget: 0.25\n---\n");
+    world.own_kind("lavish", "---\nbudget: 0.25\nagent: pi\n---\n");
+    world.of_kind("thrifty", "w", &["--agent", "pi"], &[]).code(3);
+    assert_eq!(world.field("w", "reason"), "it has spent more than $0.25, the budget of a run");
+    assert!(world.skein(&["show", "w"]).ok().out.contains("  kind      thrifty (person, at most $0.25)\n"));
+    // What is done already is not ended for what it cost.
+    let script = format!("{}echo '{{\"type\":\"agent_end\"}}'", turn("0.9"));
+    let world = agent(world, "pi", &script);
+    world.of_kind("lavish", "d", &[], &[]).ok();
+    assert_eq!(world.field("d", "outcome"), "ready");
 }

@@ -113,6 +113,8 @@ pub enum End {
     Planned(String),
     /// Its agent ran into a usage limit, which passes at that time.
     Limited(String, i64),
+    /// Its agent spent more than its kind allows for one run, in cents.
+    Overspent(u64),
     /// The last that it said was an error.
     Erred(String),
 }
@@ -190,6 +192,10 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         End::GaveUp(reason) => because(Outcome::Failed, &format!("it gave up: {}", brief(reason))),
         End::Asked(question) => because(Outcome::NeedsInput, &format!("it asks: {}", brief(question))),
         End::Planned(goal) => because(Outcome::NeedsInput, &format!("its plan waits: {}", brief(goal))),
+        End::Overspent(cents) => because(
+            Outcome::NeedsInput,
+            &format!("it has spent more than ${}.{:02}, the budget of a run", cents / 100, cents % 100),
+        ),
         End::Limited(agent, until) => because(
             Outcome::NeedsInput,
             &format!("paused until {}: the usage limit of {agent}", date(*until)),
@@ -282,6 +288,7 @@ mod tests {
             (End::NotFrozen("why".into()), clean, Outcome::NeedsInput),
             (End::GaveUp("why".into()), clean, Outcome::Failed),
             (End::Asked("what?".into()), clean, Outcome::NeedsInput),
+            (End::Overspent(1), clean, Outcome::NeedsInput),
             (End::Planned("goal".into()), Work { same: true, ..Work::default() }, Outcome::NeedsInput),
             (End::Exited(0), Work { unplanned: true, ..clean }, Outcome::NeedsInput),
             (End::Exited(1), Work { unplanned: true, ..clean }, Outcome::Failed),

@@ -26,6 +26,7 @@ use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// Where the project's kinds are, in the tree of the trunk.
@@ -123,7 +124,7 @@ fn source(session: &Session<'_>, view: &View, name: &str) -> Result<Option<Sourc
     {
         return Ok(Some(Source { name: name.to_owned(), from: Origin::Project, ..text }));
     }
-    if let Some(found) = own(session)?.into_iter().find(|source| source.name == name) {
+    if let Some(found) = own_folder(session).map(|folder| own_one(&folder, name)).transpose()?.flatten() {
         return Ok(Some(found));
     }
     Ok(BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| built_in(name, text)))
@@ -183,19 +184,29 @@ fn tracked(session: &Session<'_>, tree: Oid, path: &str) -> Result<Option<Source
 
 /// The kinds of the person.
 fn own(session: &Session<'_>) -> Result<Vec<Source>> {
-    let Some(folder) = session.config_home().map(|home| home.join("git-skein/kinds")) else {
-        return Ok(Vec::new());
-    };
+    let Some(folder) = own_folder(session) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path: PathBuf = file.path();
+    for file in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
         let name = file.file_name().to_str().and_then(|name| name.strip_suffix(".md")).map(ToOwned::to_owned);
-        let Some(name) = name.filter(|name| Handle::new(name).is_ok() && path.is_file()) else { continue };
-        let text = crate::host::read_optional(&path)?.unwrap_or_default();
-        let place = path.to_string_lossy().into_owned();
-        found.push(Source { name, from: Origin::Person, place, text: text.to_str_lossy().into_owned() });
+        if let Some(name) = name.filter(|name| Handle::new(name).is_ok()) {
+            found.extend(own_one(&folder, &name)?);
+        }
     }
     Ok(found)
+}
+
+fn own_folder(session: &Session<'_>) -> Option<PathBuf> {
+    session.config_home().map(|home| home.join("git-skein/kinds"))
+}
+
+fn own_one(folder: &Path, name: &str) -> Result<Option<Source>> {
+    let path = folder.join(format!("{name}.md"));
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = crate::host::read_optional(&path)?.unwrap_or_default().to_str_lossy().into_owned();
+    let place = path.to_string_lossy().into_owned();
+    Ok(Some(Source { name: name.to_owned(), from: Origin::Person, place, text }))
 }
 
 /// Refuses changes that the kind of a worker does not let it make.

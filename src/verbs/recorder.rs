@@ -14,6 +14,7 @@ use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::cell::Cell;
 use std::cell::RefCell;
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Bytes of events that are kept here.
@@ -21,6 +22,9 @@ const MOST: u64 = 4 << 20;
 
 /// Of these, kept free for what must not be missing.
 const RESERVE: u64 = 1 << 20;
+
+/// What a turn has cost is said before the agent says that it was the last one.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Of a last line.
 const LAST: usize = 8 << 10;
@@ -45,6 +49,14 @@ pub struct Recorder<'s, 'e> {
     /// The model was asked.
     begun: Cell<bool>,
     learnt: Notify,
+    /// What its agent may spend in this run, in cents, and what it has spent, in dollars.
+    budget: Option<u64>,
+    spent: Cell<f64>,
+    /// It said that its work is over, and nothing since.
+    done: Cell<bool>,
+    broke: Notify,
+    /// It was told that this is more than it may spend.
+    broken: Cell<bool>,
 }
 
 impl<'s, 'e> Recorder<'s, 'e> {
@@ -86,6 +98,11 @@ impl<'s, 'e> Recorder<'s, 'e> {
             named: RefCell::new(worker.record.session.clone()),
             begun: Cell::default(),
             learnt: Notify::new(),
+            budget: worker.record.kind.as_ref().and_then(|kind| kind.budget),
+            spent: Cell::default(),
+            done: Cell::default(),
+            broke: Notify::new(),
+            broken: Cell::default(),
         })
     }
 
@@ -126,6 +143,7 @@ impl<'s, 'e> Recorder<'s, 'e> {
             }
             Said::Turn | Said::Tool(..) | Said::Text(_) => {
                 self.limit.set(None);
+                self.done.set(false);
                 self.error.take();
                 if !self.begun.replace(true) {
                     self.learnt.notify_one();
@@ -136,7 +154,13 @@ impl<'s, 'e> Recorder<'s, 'e> {
                     self.learnt.notify_one();
                 }
             }
-            Said::Usage(..) | Said::Done => {}
+            Said::Usage(_, _, cost) => {
+                self.spent.set(self.spent.get() + cost);
+                if self.is_over_budget() {
+                    self.broke.notify_one();
+                }
+            }
+            Said::Done => self.done.set(true),
         }
     }
 
@@ -150,6 +174,24 @@ impl<'s, 'e> Recorder<'s, 'e> {
         self.learnt.notified().await;
     }
 
+    /// Resolves once, when its agent has spent more than it may, and is not done.
+    pub async fn overspent(&self) {
+        loop {
+            if self.is_over_budget() && !self.done.get() && !self.broken.get() {
+                tokio::time::sleep(LAST_WORDS).await;
+                if !self.done.get() {
+                    self.broken.set(true);
+                    return;
+                }
+            }
+            self.broke.notified().await;
+        }
+    }
+
+    fn is_over_budget(&self) -> bool {
+        self.budget.is_some_and(|cents| self.spent.get() * 100.0 > cents as f64)
+    }
+
     fn limited(&self, line: &str) -> Option<i64> {
         self.session.clock.moment(&crate::domain::usage_limit(line)?)
     }
@@ -161,6 +203,9 @@ impl<'s, 'e> Recorder<'s, 'e> {
 
     /// How the run has ended, in the light of what was said last. A limit that has passed meanwhile is none.
     pub fn end(&self, end: End) -> End {
+        if end == End::Stopped && self.broken.get() {
+            return End::Overspent(self.budget.unwrap_or_default());
+        }
         let error = self.error.borrow().clone();
         let fine = matches!(end, End::Exited(0) | End::Done);
         let gone = matches!(end, End::Exited(_) | End::Done | End::Silent(_));

@@ -168,6 +168,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
                 control.stop();
             }
             () = recorder.learnt() => learnt(session, job, &recorder),
+            () = recorder.overspent() => control.stop(),
             () = desk.called() => {
                 control.touch();
                 let requests = desk.requests();
