@@ -32,6 +32,7 @@ mod jail;
 mod kinds;
 mod landed;
 mod limits;
+mod listening;
 mod manual;
 mod matrix;
 mod mcp;

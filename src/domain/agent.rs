@@ -1,11 +1,14 @@
 //! The agents that are known by name: how each is called, where it keeps its own state, and what its output says.
 
 mod limit;
+mod rpc;
 mod said;
 
 pub use limit::Day;
 pub use limit::Reset;
 pub use limit::limit;
+pub use rpc::Heard;
+pub use rpc::Rpc;
 pub use said::Said;
 
 use crate::domain::Jail;
@@ -17,6 +20,8 @@ pub struct Agent {
     pub name: &'static str,
     /// How it is called for one task. `{fences}` stands for what says how far it may go by itself.
     call: &'static [&'static str],
+    /// How it is spoken to while it works, if it listens then.
+    rpc: Option<Rpc>,
     /// How its command takes up a session again, and where that goes in it.
     again: Option<(&'static str, Place)>,
     /// Its fences in a jail, which is one.
@@ -50,6 +55,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "claude",
         call: &["-p", "{brief}", "--output-format", "stream-json", "--verbose", FENCES],
+        rpc: None,
         again: Some(("--resume", Place::First)),
         jailed: &["--dangerously-skip-permissions"],
         free: &["--permission-mode", "acceptEdits"],
@@ -62,6 +68,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "codex",
         call: &["exec", "--json", FENCES, "{brief}"],
+        rpc: None,
         again: Some(("resume", Place::Last)),
         jailed: &["--dangerously-bypass-approvals-and-sandbox"],
         free: &["--sandbox", "workspace-write"],
@@ -74,11 +81,12 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "pi",
         call: &["--mode", "json", "-p", "{brief}"],
+        rpc: Some(rpc::PI),
         again: Some(("--session", Place::First)),
         jailed: &[],
         free: &[],
         state: &[".pi"],
-        ends: Some(r#"^\{"type":"agent_end""#),
+        ends: Some(r#"^\{("type":"agent_end"|"id":"skein-task",.*"success":false)"#),
         goes_on: Some(r#"^\{"type":"(agent_start|auto_retry_start|compaction_start)""#),
         noise: Some(r#"{"type":"message_update""#),
         said: said::pi,
@@ -86,6 +94,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "opencode",
         call: &["run", "--format", "json", "{brief}"],
+        rpc: None,
         again: Some(("--session", Place::Behind("run"))),
         jailed: &[],
         free: &[],
@@ -98,6 +107,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "gemini",
         call: &["--output-format", "stream-json", FENCES, "-p", "{brief}"],
+        rpc: None,
         again: Some(("--resume", Place::First)),
         jailed: &["--approval-mode", "yolo"],
         free: &["--approval-mode", "auto_edit"],
@@ -110,6 +120,7 @@ pub const AGENTS: &[Agent] = &[
     Agent {
         name: "aider",
         call: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
+        rpc: None,
         again: None,
         jailed: &[],
         free: &[],
@@ -133,14 +144,20 @@ impl Agent {
         Agent::named(argv.first()?.rsplit('/').next()?)
     }
 
-    /// The command for one task.
-    pub fn argv(&self, jail: Jail) -> Vec<String> {
+    /// The command for one task. In a terminal nobody speaks to it by lines of JSON.
+    pub fn argv(&self, jail: Jail, terminal: bool) -> Vec<String> {
         let fences = if jail.is_none() { self.free } else { self.jailed };
-        let words = self.call.iter().flat_map(|word| match *word {
+        let call = self.rpc.as_ref().filter(|_| !terminal).map_or(self.call, |rpc| rpc.words);
+        let words = call.iter().flat_map(|word| match *word {
             FENCES => fences,
             _ => std::slice::from_ref(word),
         });
         [self.name].iter().chain(words).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// How the one that `argv` starts is spoken to while it works.
+    pub fn rpc(argv: &[String]) -> Option<&'static Rpc> {
+        Agent::of(argv)?.rpc.as_ref().filter(|rpc| rpc.is_in(argv))
     }
 
     /// The command `argv`, which starts it, for another turn of its session `name`.
@@ -188,7 +205,9 @@ mod tests {
             let path = format!("/opt/bin/{}", agent.name);
             assert_eq!(Agent::of(&[path]).map(|a| a.name), Some(agent.name));
             for jail in [Jail::None, Jail::Bwrap] {
-                assert!(agent.argv(jail).contains(&"{brief}".to_owned()));
+                assert!(agent.argv(jail, true).contains(&"{brief}".to_owned()));
+                let argv = agent.argv(jail, false);
+                assert!(argv.contains(&"{brief}".to_owned()) || Agent::rpc(&argv).is_some());
             }
             assert!(agent.ends.is_none_or(|ends| regex::Regex::new(ends).is_ok()));
         }
@@ -200,16 +219,16 @@ mod tests {
         for (name, want) in [
             ("claude", "claude --resume s -p {brief} --output-format"),
             ("codex", "codex exec --json --dangerously-bypass-approvals-and-sandbox resume s {brief}"),
-            ("pi", "pi --session s --mode json -p {brief}"),
+            ("pi", "pi --session s --mode rpc"),
             ("opencode", "opencode run --session s --format json {brief}"),
             ("gemini", "gemini --resume s --output-format"),
         ] {
             let agent = Agent::named(name).unwrap();
-            let argv = agent.again(&agent.argv(Jail::Bwrap), "s").unwrap().join(" ");
+            let argv = agent.again(&agent.argv(Jail::Bwrap, false), "s").unwrap().join(" ");
             assert!(argv.starts_with(want), "{argv}");
         }
         let aider = Agent::named("aider").unwrap();
-        assert_eq!(aider.again(&aider.argv(Jail::Bwrap), "s"), None);
+        assert_eq!(aider.again(&aider.argv(Jail::Bwrap, false), "s"), None);
         let codex = Agent::named("codex").unwrap();
         let bare = codex.again(&["codex".into(), "exec".into()], "s");
         assert_eq!(bare.unwrap().join(" "), "codex exec resume s", "its task goes to standard input");

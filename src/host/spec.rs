@@ -5,6 +5,7 @@ use regex::bytes::Regex;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio::time::sleep_until;
@@ -22,6 +23,8 @@ pub struct Spec {
     pub env: Vec<(OsString, OsString)>,
     /// Standard input, fed and then closed.
     pub stdin: Vec<u8>,
+    /// What it is fed besides, as it comes: then it stays open until the agent is done.
+    pub more: Option<UnboundedReceiver<Vec<u8>>>,
     /// Output is appended here: the first 4 MiB as they come, the last 1 MiB at the end.
     pub log: PathBuf,
     pub timeout: Option<Duration>,
@@ -46,6 +49,7 @@ impl Spec {
             cwd: cwd.into(),
             env: Vec::new(),
             stdin: Vec::new(),
+            more: None,
             log: log.into(),
             timeout: None,
             silence: None,

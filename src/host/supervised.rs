@@ -33,6 +33,9 @@ use tokio::signal::unix::Signal;
 use tokio::signal::unix::SignalKind;
 use tokio::signal::unix::signal;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio::time::sleep;
 use tokio::time::sleep_until;
@@ -43,6 +46,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long an agent that is done may take to exit.
 const LEAVING: Duration = Duration::from_secs(2);
+
+/// How long one that listens may take to go on after it was done: it tries again, or was told something.
+const SETTLES: Duration = Duration::from_secs(1);
 
 /// How often ended orphans are buried.
 const REAP: Duration = Duration::from_secs(5);
@@ -59,6 +65,8 @@ pub struct Supervised<'a> {
     pid: u32,
     started: Instant,
     heard: Heard,
+    /// Feeds one that listens while it works.
+    line: Option<AbortHandle>,
 }
 
 /// What the listening half tells the caring half.
@@ -85,10 +93,13 @@ impl Supervised<'_> {
         let mut terms =
             signal(SignalKind::terminate()).map_err(|e| Failure::fault("waiting for a signal", e))?;
         let mut child = spawn(&spec)?;
-        let feeder = child.stdin.take().map(|pipe| tokio::spawn(feed(pipe, std::mem::take(&mut spec.stdin))));
+        let (first, more) = (std::mem::take(&mut spec.stdin), spec.more.take());
+        let listens = more.is_some();
+        let feeder = child.stdin.take().map(|pipe| tokio::spawn(feed(pipe, first, more)));
+        let line = feeder.as_ref().filter(|_| listens).map(JoinHandle::abort_handle);
         let streams = (child.stdout.take(), child.stderr.take());
         let pid = child.id().unwrap_or_default();
-        let run = Supervised { spec: &spec, pid, started: Instant::now(), heard: Heard::default() };
+        let run = Supervised { spec: &spec, pid, started: Instant::now(), heard: Heard::default(), line };
         spec.control.touch();
 
         let (cause, ending) = {
@@ -190,8 +201,7 @@ impl Supervised<'_> {
                     break (ended_by(status), Some(status));
                 }
                 () = self.heard.told.notified() => {
-                    // Most exit by themselves then, and have something to put in order first.
-                    let exited = timeout(LEAVING, child.wait()).await.ok().and_then(std::result::Result::ok);
+                    let exited = self.leave(child).await;
                     if exited.is_none() && self.heard.done.borrow().is_none() {
                         continue;
                     }
@@ -207,6 +217,21 @@ impl Supervised<'_> {
             }
         };
         Ok((cause, end(child, self.pid, exited, spec.grace, &spec.spared).await))
+    }
+
+    /// Most exit by themselves when they are done, and have something to put in order first. One that listens parks:
+    /// if it does not go on after all, it is shown that nothing more comes.
+    async fn leave(&self, child: &mut Child) -> Option<ExitStatus> {
+        if let Some(line) = &self.line {
+            if let Ok(exited) = timeout(SETTLES, child.wait()).await {
+                return exited.ok();
+            }
+            if self.heard.done.borrow().is_none() {
+                return None;
+            }
+            line.abort();
+        }
+        timeout(LEAVING, child.wait()).await.ok().and_then(std::result::Result::ok)
     }
 
     async fn out_of_time(&self) {
@@ -228,12 +253,13 @@ impl Supervised<'_> {
 }
 
 fn spawn(spec: &Spec) -> Result<Child> {
+    let no_input = spec.stdin.is_empty() && spec.more.is_none();
     let spawned = command(&spec.argv).and_then(|mut command| {
         command
             .current_dir(&spec.cwd)
             .env_clear()
             .envs(spec.env.iter().map(|(name, value)| (name, value)))
-            .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdin(if no_input { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
@@ -244,8 +270,12 @@ fn spawn(spec: &Spec) -> Result<Child> {
 }
 
 /// An agent that does not want its input any more is no error.
-async fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) {
-    let _ = pipe.write_all(&bytes).await;
+async fn feed(mut pipe: ChildStdin, first: Vec<u8>, more: Option<UnboundedReceiver<Vec<u8>>>) {
+    let mut fed = pipe.write_all(&first).await;
+    let Some(mut more) = more else { return };
+    while let (Ok(()), Some(bytes)) = (&fed, more.recv().await) {
+        fed = pipe.write_all(&bytes).await;
+    }
 }
 
 fn ended_by(status: ExitStatus) -> Cause {

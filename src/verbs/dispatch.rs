@@ -216,7 +216,7 @@ fn with_agent(session: &Session<'_>, request: &Request) -> Result<Request> {
             .next("name a known agent, or give the whole command after --")
     })?;
     let level = level(session, request)?;
-    Ok(Request { argv: agent.argv(level), ..request.clone() })
+    Ok(Request { argv: agent.argv(level, request.tmux), ..request.clone() })
 }
 
 /// The branch that the work is for, and where it is.

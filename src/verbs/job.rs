@@ -1,9 +1,11 @@
 //! What the supervisor of a worker is told: what to run, and within which limits.
 
+use crate::domain::Agent;
 use crate::domain::Bounds;
 use crate::domain::Jail;
 use crate::domain::Kind;
 use crate::domain::Result;
+use crate::domain::Rpc;
 use crate::domain::WorkerId;
 use crate::state::Limits;
 use crate::state::Worker;
@@ -103,6 +105,20 @@ impl Job {
             bounds,
             letters,
             tmux: false,
+        }
+    }
+
+    /// How its agent is spoken to while it works, if it listens on standard input.
+    pub fn rpc(&self) -> Option<&'static Rpc> {
+        Agent::rpc(&self.argv).filter(|_| self.stdin && !self.tmux)
+    }
+
+    /// What goes to standard input at first.
+    pub fn input(&self) -> Vec<u8> {
+        match self.rpc() {
+            Some(rpc) => rpc.begin(&self.brief),
+            None if self.stdin => self.brief.clone().into_bytes(),
+            None => Vec::new(),
         }
     }
 

@@ -37,6 +37,7 @@ pub mod pane;
 pub mod pause;
 pub mod plan;
 mod policy;
+mod post;
 mod proof;
 pub mod reap;
 mod reclaim;

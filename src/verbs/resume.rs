@@ -181,7 +181,7 @@ fn job(session: &Session<'_>, worker: &Worker) -> Result<Job> {
 }
 
 /// Messages as an agent reads them, each answer under its question.
-fn said(record: &WorkerRecord, messages: &[&Message]) -> String {
+pub fn said(record: &WorkerRecord, messages: &[&Message]) -> String {
     let one = |message: &&Message| {
         let asked = message.to.and_then(|n| record.questions.iter().find(|q| q.n == n));
         match asked {

@@ -35,6 +35,7 @@ use crate::verbs::job::Job;
 use crate::verbs::outside::Outside;
 use crate::verbs::overlap::Warnings;
 use crate::verbs::pane;
+use crate::verbs::post::Post;
 use crate::verbs::recorder::Recorder;
 use crate::verbs::session::SUPERVISE;
 use crate::verbs::session::Session;
@@ -147,7 +148,8 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
     let recorder = Recorder::open(session, worker, Agent::of(&job.argv))?;
     let mut desk = Desk::open(session, id, &recorder)?;
     let mut warnings = Warnings::of(session, &recorder, id, base);
-    let spec = spec(session, job, worker, admin)?;
+    let mut spec = spec(session, job, worker, admin)?;
+    let post = Post::open(session, job, &mut spec, &recorder);
     // Now: its agent could remove it.
     let before = Outside::before(session, id)?;
     let mut files = Watch::new(&admin.path)?;
@@ -156,7 +158,10 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
         Jail::Bwrap => Some(Watch::new(&Private::of(session.local.private(id), admin).watched())?),
     };
     let control = spec.control.clone();
-    let each = |line: &[u8]| recorder.heard(line);
+    let each = |line: &[u8]| {
+        recorder.heard(line);
+        post.heard(line);
+    };
     let run = Supervised::heard(spec, &each);
     let mut run = std::pin::pin!(run);
     let ended = loop {
@@ -169,6 +174,12 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
             }
             () = recorder.learnt() => learnt(session, job, &recorder),
             () = recorder.overspent() => control.stop(),
+            () = post.news() => post.note(),
+            () = post.rung() => {
+                // Who waits for an answer has it first.
+                desk.hear(Vec::new(), None);
+                post.bring();
+            }
             () = desk.called() => {
                 control.touch();
                 let requests = desk.requests();
@@ -189,6 +200,7 @@ async fn supervise(session: &Session<'_>, job: &Job, admin: &Admin) -> Result<()
             }
         }
     };
+    post.note();
     let seen = match snapshot::take(session, id, base, admin, &mut capture, kept) {
         Ok(seen) => seen,
         // Once more with what is kept now; the worktree may be gone, then that is all there is.
@@ -399,7 +411,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     spec.env.push((OUTBOX.into(), session.local.outbox(id).into()));
     spec.env.push(("SKEIN_MANNERS".into(), session.local.manners(id).into()));
     add_own_program(session, &mut spec.env);
-    spec.stdin = if job.stdin { job.brief.clone().into_bytes() } else { Vec::new() };
+    spec.stdin = job.input();
     spec.timeout = job.limits.timeout.map(Duration::from_secs);
     spec.silence = job.limits.silence.map(Duration::from_secs);
     spec.done = done_pattern(&job.limits)?;

@@ -1,6 +1,7 @@
 //! `tell`: a person's message to a worker, or the answer to its question. What is said of its way is what was seen
 //! of it.
 
+use crate::domain::Agent;
 use crate::domain::Failure;
 use crate::domain::Handle;
 use crate::domain::Liveness;
@@ -32,6 +33,8 @@ pub struct Told {
     pub state: Delivery,
     /// Whether the worker runs, and so can ask for it.
     pub live: bool,
+    /// Whether its agent listens while it works, so that it is brought to it.
+    pub listens: bool,
     /// Questions that are still open.
     pub open: usize,
     /// Its session was taken up again with it.
@@ -85,6 +88,7 @@ pub fn follow(
     }
     let view = session.view()?;
     let record = &view.worker(&id.to_string())?.record;
+    let listens = live && Agent::rpc(&record.agent).is_some();
     let over = record.outcome == Outcome::NeedsInput && !live;
     let resumed = over && open == 0 && resume::has_session(record) && taken_up(session, id);
     let state = match session.view()?.worker(&id.to_string())?.record.messages.iter().find(|m| m.n == message)
@@ -92,7 +96,18 @@ pub fn follow(
         Some(m) => Delivery::of(Outcome::Active, m.delivered.is_some(), m.read.is_some()),
         None => Delivery::Queued,
     };
-    Ok(Told { worker: id, handle, message, to: question, state, live, open, resumed, resumable: over })
+    Ok(Told {
+        worker: id,
+        handle,
+        message,
+        to: question,
+        state,
+        live,
+        listens,
+        open,
+        resumed,
+        resumable: over,
+    })
 }
 
 /// Takes its session up again. The message is on its record whatever comes of that.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real agent, from its dispatch to the removal of its worktree, driven by the scripted model beside this file, which
 # is slow and fails at times: without a jail, and in one where it can be made. There the agent also asks a question, is
-# answered, and goes on in its session. The agent is installed from npm into a cache folder; without npm
+# answered, and goes on in its session; one that listens is told something while it works. The agent is installed from npm into a cache folder; without npm
 # or its registry the test is skipped.
 #
 #   tests/agents/run.sh <git-skein binary> pi|codex|opencode
@@ -23,11 +23,13 @@ fail() {
     exit 1
 }
 
-# The package, the command, the event that it ends with, and the statuses after which it tries again.
+listens=()
+# The package, the command, the one with which it listens, the event that it ends with, and the statuses after which it tries again.
 case $agent in
     pi)
         package=@earendil-works/pi-coding-agent@1.6.0
         command=(--provider local --model scripted --mode json -p '{brief}')
+        listens=(--provider local --model scripted --mode rpc)
         ends=agent_end
         statuses='429, 500, 529'
         ;;
@@ -79,6 +81,16 @@ cat > "$root/ask.json" << 'SCRIPT'
   {"bash": "git skein worker wait --question 'Who is greeted?' --option moon"},
   {"say": "I have asked."},
   {"bash": "printf 'hello, {answer}\\n' > greeting.txt && git commit --quiet --all --message 'Greet whom they said'"},
+  {"say": "The greeting is for {answer} now."}
+]
+SCRIPT
+
+# And in a third one: work until something is there, and do what was told meanwhile, unasked.
+cat > "$root/listen.json" << 'SCRIPT'
+[
+  {"bash": "for n in $(seq 300); do [ -e go ] && break; sleep 0.1; done; rm go"},
+  {"say": "Nobody has told me anything."},
+  {"bash": "printf 'hello, {answer}\\n' > greeting.txt && git commit --quiet --all --message 'Greet whom they named'"},
   {"say": "The greeting is for {answer} now."}
 ]
 SCRIPT
@@ -173,7 +185,9 @@ ask() {
     printf 'hello\n' > greeting.txt
     git add greeting.txt
     git commit --quiet --message first
-    if step dispatch --wait --jail "$1" --name ask --timeout 2m "Ask whom to greet" -- "$program" "${command[@]}"; then
+    local called=("${listens[@]}")
+    ((${#called[@]} > 0)) || called=("${command[@]}")
+    if step dispatch --wait --jail "$1" --name ask --timeout 2m "Ask whom to greet" -- "$program" "${called[@]}"; then
         git skein show --log ask
         fail "it did not ask"
     fi
@@ -189,6 +203,35 @@ ask() {
     step reap --yes ask
 }
 
+# Told something while it works, without a question.
+listen() {
+    model listen
+    git init --quiet "$root/listen"
+    cd "$root/listen"
+    printf 'hello\n' > greeting.txt
+    git add greeting.txt
+    git commit --quiet --message first
+    step dispatch --jail "$1" --name listen --timeout 2m "Greet" -- "$program" "${listens[@]}"
+    step tell listen 'The answer: mars'
+    for _ in $(seq 300); do
+        git skein show listen | grep -q 'told .*(delivered): The answer: mars' && break
+        sleep 0.1
+    done
+    git skein show listen | grep -q 'told .*(delivered)' || {
+        git skein show --log listen
+        fail "the message was not seen to be delivered"
+    }
+    touch "$root/listen.skein/listen/go"
+    step wait listen || {
+        git skein show --log listen
+        fail "it did not end well"
+    }
+    git skein show listen | grep -q 'told .*(read): The answer: mars' || fail "the message was not seen to be read"
+    step land listen
+    [[ $(git show main:greeting.txt) == "hello, mars" ]] || fail "main does not have the greeting that was told"
+    step reap --yes listen
+}
+
 levels=(none)
 if bwrap --unshare-user --ro-bind / / true 2> "$root/why"; then
     levels+=(bwrap)
@@ -199,4 +242,8 @@ for level in "${levels[@]}"; do
     way "$level"
 done
 ask "${levels[-1]}"
+if ((${#listens[@]} > 0)); then
+    listen "${levels[-1]}"
+    printf '\ntests/agents/run.sh: %s was told something while it worked (%s)\n' "$agent" "${levels[-1]}"
+fi
 printf '\ntests/agents/run.sh: %s went all the way (%s), asked and was answered (%s)\n' "$agent" "${levels[*]}" "${levels[-1]}"

@@ -102,6 +102,14 @@ pub(super) fn codex(event: &Value, found: &mut Vec<Said>) {
 pub(super) fn pi(event: &Value, found: &mut Vec<Said>) {
     match text(event, "/type") {
         "session" => session(found, text(event, "/id")),
+        "response" if text(event, "/command") == "get_state" => {
+            session(found, text(event, "/data/sessionId"));
+        }
+        "response"
+            if text(event, "/id") == "skein-task" && event.pointer("/success") == Some(&false.into()) =>
+        {
+            found.extend([Said::Error(text(event, "/error").to_owned()), Said::Done]);
+        }
         "turn_start" => found.push(Said::Turn),
         "tool_execution_start" => {
             let command = text(event, "/args/command").to_owned();

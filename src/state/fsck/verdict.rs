@@ -6,13 +6,13 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::plumbing::Repo;
+use crate::state::evidence::Verdict;
 use crate::state::fsck::Audit;
 use crate::state::fsck::Code;
 use crate::state::names;
 use crate::state::names::Ours;
 use crate::state::record::DeltaRecord;
 use crate::state::record::Read;
-use crate::state::record::Verdict;
 use crate::state::view::read;
 use std::collections::BTreeSet;
 

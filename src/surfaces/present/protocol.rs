@@ -65,6 +65,7 @@ fn message(told: &Told) -> String {
         None => "a message by itself".to_owned(),
     };
     let how = match (told.live, told.resumed) {
+        (true, _) if told.listens => "it is brought to it while it works",
         (true, _) => "it has it when it asks",
         (false, true) => "its session is taken up again with it",
         (false, false) => "its turn has ended, so it has it when it is taken up again",
