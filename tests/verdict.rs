@@ -387,3 +387,23 @@ fn an_agent_with_sessions_is_sent_back_into_its_own() {
         world.check();
     }
 }
+
+/// Killed right after it was recorded: the worker does not run, and what there is says how it goes on; said again it goes on.
+#[test]
+fn a_revision_that_was_cut_short_waits_to_be_taken_up() {
+    let world = World::new();
+    let script = "if [ -e new.txt ]; then cat >said; git add said; git commit -qm said; exit; fi
+        echo one >new.txt; git add -A; git commit -qm work";
+    world.worker("w", script);
+    let mut command = world.command(&["verdict", "w", "revise", "-m", "and a test"]);
+    let ended = command.env("SKEIN_FAULT", "verdict: recorded:1:kill").output().unwrap();
+    assert_eq!(ended.status.code(), None);
+    assert!(world.skein(&["inbox"]).ok().out.contains("being taken up again"));
+    assert!(world.skein(&["status"]).ok().out.contains("git skein resume w\n"));
+    world.skein(&["verdict", "w", "revise", "-m", "and a test"]).ok();
+    world.skein(&["wait", "w"]).ok();
+    let said = fs::read_to_string(world.worktree("w").join("said")).unwrap();
+    assert_eq!(said.matches("and a test").count(), 1);
+    assert_eq!(world.skein(&["log", "decisions"]).ok().out.matches("revise w").count(), 1);
+    world.check();
+}

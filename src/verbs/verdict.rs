@@ -102,7 +102,7 @@ pub fn decide(session: &mut Session<'_>, name: &str, request: &Request) -> Resul
         return answer::give(session, id, request, &actor);
     }
     policy::refuse_actor(session, &view, &worker.record.onto, &actor)?;
-    let given = match begun(session, &view, worker, request.verb)? {
+    let given = match begun(session, &view, worker, request)? {
         Some(judged) => Given::again(worker, judged),
         None => until_written(|| once(session, id, request, &actor))?,
     };
@@ -153,17 +153,23 @@ pub(super) fn refuse_foreign(session: &Session<'_>, record: &WorkerRecord) -> Re
         .into())
 }
 
-/// A verdict whose consequence was cut short: its other try was never started, or it runs still.
+/// A verdict whose consequence was cut short: the worker was not taken up again, its other try never started, or it
+/// runs still.
 fn begun<'w>(
     session: &Session<'_>,
     view: &View,
     worker: &'w Worker,
-    verb: Decision,
+    request: &Request,
 ) -> Result<Option<&'w Judged>> {
-    let Some(judged) = worker.record.judged.last().filter(|judged| judged.verb == verb) else {
+    let Some(judged) = worker.record.judged.last().filter(|judged| judged.verb == request.verb) else {
         return Ok(None);
     };
-    let left = match verb {
+    let left = match request.verb {
+        Decision::Revise => {
+            let said = request.text.as_deref().map(mask);
+            let last = worker.record.messages.last().filter(|m| m.delivered.is_none());
+            worker.record.outcome == Outcome::NeedsInput && last.map(|m| &m.text) == said.as_ref()
+        }
         Decision::Stop => worker.record.outcome == Outcome::Active,
         Decision::Retry => match follow::promised(judged.op) {
             Some(id) => {
