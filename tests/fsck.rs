@@ -31,7 +31,12 @@ fn walked() -> World {
     world.skein(&["verdict", "wait", "accept"]).ok();
     world.skein(&["land", "coord"]).ok();
     world.skein(&["candidate", "create", "wait"]).ok();
-    world.worker("draft", "echo d > draft.txt");
+    let kind = world.root().join("home/config/git-skein/kinds");
+    fs::create_dir_all(&kind).unwrap();
+    fs::write(kind.join("careful.md"), "---\nforbid: [b.txt]\n---\n").unwrap();
+    let script = "echo d > draft.txt; git skein worker plan --goal g --step 'x -- n' --verify y";
+    let kind = ["dispatch", "--wait", "--kind", "careful", "--name", "draft", "draft"];
+    world.skein(&[&kind[..], &["--", "sh", "-c", script]].concat()).code(3);
     world
 }
 

@@ -106,6 +106,10 @@ impl Plan {
         }
     }
 
+    fn id(&self) -> String {
+        sha256(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
     /// As it stands on the record, secrets masked: the plan number `n`.
     pub fn laid_out(&self, n: u32, at: i64) -> LaidOut {
         let all = |texts: &[String]| texts.iter().map(|text| mask(text)).collect::<Vec<_>>();
@@ -116,7 +120,7 @@ impl Plan {
             verification: all(&self.verification),
             risks: all(&self.risks),
         };
-        let id = sha256(&serde_json::to_vec(&plan).unwrap_or_default());
+        let id = plan.id();
         let Plan { goal, steps, verification, risks } = plan;
         LaidOut { n, id, goal, steps, verification, risks, at, decided: None }
     }
@@ -125,6 +129,17 @@ impl Plan {
 impl LaidOut {
     pub fn is_approved(&self) -> bool {
         self.decided.as_ref().is_some_and(|decided| decided.verdict == Verdict::Approve)
+    }
+
+    /// Whether it says what it said when it got its id.
+    pub fn is_genuine(&self) -> bool {
+        let plan = Plan {
+            goal: self.goal.clone(),
+            steps: self.steps.clone(),
+            verification: self.verification.clone(),
+            risks: self.risks.clone(),
+        };
+        plan.id() == self.id
     }
 
     /// What of its id people are shown.
@@ -297,6 +312,8 @@ mod tests {
         );
         let other = Plan { risks: vec!["r".into()], ..plan.clone() };
         assert_eq!(plan.laid_out(1, 0).id, plan.laid_out(2, 9).id);
+        assert!(plan.laid_out(1, 0).is_genuine());
+        assert!(!LaidOut { goal: "h".into(), ..plan.laid_out(1, 0) }.is_genuine());
         assert_ne!(plan.laid_out(1, 0).id, other.laid_out(1, 0).id);
         assert_eq!(Plan::step("Only words").paths.len(), 0);
     }

@@ -274,6 +274,22 @@ pub const DAMAGES: &[(&str, Damage, &[&str])] = &[
         |w| amend_json(w, &worker(w, "draft"), "record.json", |r| r["deltas"] = 2.into()),
         &["record-differs", "delta-missing"],
     ),
+    ("no kind", |w| amend(w, &worker(w, "draft"), "kind.md", |_| None), &["file-missing"]),
+    (
+        "another kind",
+        |w| amend(w, &worker(w, "draft"), "kind.md", |_| Some(b"Do what you like.\n".to_vec())),
+        &["record-differs"],
+    ),
+    (
+        "a kind that binds less",
+        |w| amend_json(w, &worker(w, "draft"), "record.json", |r| r["kind"]["forbid"] = json!([])),
+        &["record-differs"],
+    ),
+    (
+        "a plan of other words",
+        |w| amend_json(w, &worker(w, "draft"), "record.json", |r| r["plans"][0]["goal"] = "all".into()),
+        &["record-differs"],
+    ),
     ("no brief", |w| amend(w, &worker(w, "draft"), "brief.md", |_| None), &["file-missing"]),
     (
         "no output",

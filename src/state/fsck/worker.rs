@@ -46,6 +46,7 @@ impl Audit<'_> {
         }
         if let (Some(record), Some((oid, commit, _))) = (&newest, chain.last()) {
             self.brief(name, *oid, commit);
+            self.kind(name, *oid, commit, record);
             for n in 1..=record.deltas {
                 self.delta(name, &chain, record, n);
             }
@@ -61,8 +62,8 @@ impl Audit<'_> {
         record: &WorkerRecord,
     ) {
         let birth = |r: &WorkerRecord| (r.clone.clone(), r.base, r.onto.clone(), r.created, r.handle.clone());
-        if birth(before) != birth(record) {
-            let says = "clone, base, branch, handle or birth are not those of the record before";
+        if birth(before) != birth(record) || before.kind != record.kind {
+            let says = "clone, base, branch, handle, kind or birth are not those of the record before";
             self.on_commit(Code::RecordDiffers, name, at, says);
         }
         if record.deltas == before.deltas {
@@ -87,6 +88,24 @@ impl Audit<'_> {
         let tree = commit.tree;
         if self.read(name, |repo| repo.objects.entry_at(tree, "brief.md".into())) == Some(None) {
             self.on_commit(Code::FileMissing, name, at, "brief.md is missing");
+        }
+    }
+
+    /// The text of its kind is the one that its record names, and its plans are those that a verdict was on.
+    fn kind(&mut self, name: &RefName, at: Oid, commit: &Commit, record: &WorkerRecord) {
+        let tree = commit.tree;
+        if let Some(kind) = &record.kind {
+            match self.read(name, |repo| repo.objects.entry_at(tree, names::KIND.into())) {
+                Some(None) => self.on_commit(Code::FileMissing, name, at, "kind.md is missing"),
+                Some(Some((_, oid))) if oid != kind.oid => {
+                    self.on_commit(Code::RecordDiffers, name, at, "kind.md is not what the record names");
+                }
+                _ => {}
+            }
+        }
+        for plan in record.plans.iter().filter(|plan| !plan.is_genuine()) {
+            let says = format!("plan {} is not what its id was made of", plan.n);
+            self.on_commit(Code::RecordDiffers, name, at, says);
         }
     }
 
