@@ -155,6 +155,19 @@ fn a_worker_is_started_by_a_tool_where_that_is_allowed() {
 }
 
 #[test]
+fn a_plan_is_laid_out_by_a_tool() {
+    let world = World::new();
+    let script = r#"tool plan1 '{"goal":"g","steps":[{"text":"x"}],"verification":["y"]}'
+        tool plan2 '{"goal":"g","steps":[{"text":"x","paths":["n"],"more":1}],"verification":["y"]}'
+        tool plan3 '{"goal":"g","steps":[{"text":"x","paths":["n"]}],"verification":["y"]}'"#;
+    let said = world.talks("none", "w", script);
+    refused(&said, "plan1", "bad-call");
+    refused(&said, "plan2", "bad-call");
+    assert!(fine(&said, "plan3")["says"].as_str().unwrap().contains(" waits for a person"));
+    assert_eq!(world.field("w", "plan")["steps"], json!([{"text": "x", "paths": ["n"]}]));
+}
+
+#[test]
 fn frames_of_any_kind_hold_up_nobody() {
     for (world, level) in levels() {
         let said = world.talks(
