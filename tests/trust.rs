@@ -30,6 +30,7 @@ fn nothing_of_it_runs_before_its_very_content_is_trusted() {
     let digest = sha256sum(&world);
     for part in [
         &format!("digest: {digest}\n"),
+        &format!("git skein trust --yes {}\n", &digest[..12]),
         "agent: sh -c touch ",
         "check: true\n",
         &format!("git show main:{PATH}"),
@@ -51,7 +52,9 @@ fn nothing_of_it_runs_before_its_very_content_is_trusted() {
     assert!(!mark.exists() && world.git(["for-each-ref", "refs/skein/worker"]).is_empty());
 
     // A checkout is nothing to go by, nor is what somebody else has trusted.
-    world.skein(&["trust", "--yes", "nothing.md"]).refused("no-such-kind", 1);
+    for name in ["nothing.md", &digest[..7], &"0".repeat(64)] {
+        world.skein(&["trust", "--yes", name]).refused("no-such-kind", 1);
+    }
     assert!(
         world.skein(&["trust", "--yes", PATH]).ok().out.contains(&format!("{digest} {PATH}: trusted now\n"))
     );

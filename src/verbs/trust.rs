@@ -113,6 +113,11 @@ fn look(session: &Session<'_>, path: String, text: &str, commands: Vec<String>) 
     Ok(Listed { path, digest, blob, trusted, now: false, commands, text: shown, before })
 }
 
+/// Enough of a digest to name it.
+pub fn short(digest: &str) -> &str {
+    digest.get(..12).unwrap_or(digest)
+}
+
 /// Whether the person has trusted this very content.
 pub fn is_trusted(session: &Session<'_>, content: &[u8]) -> bool {
     let digest = sha256(content);
@@ -152,12 +157,15 @@ pub fn refuse_untrusted(
         Some(old) => ("it has changed since it was trusted", format!("git diff {old} {blob}")),
         None => ("nobody has trusted it here", format!("git show {}:{path}", trunk.short())),
     };
+    let digest = sha256(text.as_bytes());
+    // By its digest: what else came since is not trusted with it.
+    let yes = format!("git skein trust --yes {}", short(&digest));
     Err(Refusal::new(Token::Untrusted, format!("{what}, and {how}"))
         .oid("content", blob)
-        .lines([format!("digest: {}", sha256(text.as_bytes()))])
+        .lines([format!("digest: {digest}")])
         .lines(commands)
         .show(show)
-        .next("read it; if it may run, as you, on this machine: git skein trust --yes")
+        .next(format!("read it; if it may run, as you, on this machine: {yes}"))
         .into())
 }
 

@@ -103,7 +103,9 @@ fn trusted(trust: &Trust, brief: bool) -> String {
     }
     let mut text: String = trust.files.iter().map(|listed| file(listed, brief)).collect();
     if !trust.is_complete() {
-        text.push_str(&format!("{} git skein trust --yes\n", paint(DIM, "next:")));
+        let new = trust.files.iter().filter(|file| !file.trusted);
+        let new: Vec<&str> = new.map(|file| trust::short(&file.digest)).collect();
+        text.push_str(&format!("{} git skein trust --yes {}\n", paint(DIM, "next:"), new.join(" ")));
     }
     text
 }
