@@ -37,6 +37,7 @@ mod manual;
 mod matrix;
 mod mcp;
 mod memory;
+mod morning;
 mod overlap;
 mod plan;
 mod porcelain;

@@ -2,8 +2,10 @@
 
 use crate::domain::Change;
 use crate::domain::Entry;
+use crate::domain::Flag;
 use crate::domain::Jail;
 use crate::domain::Mode;
+use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::Tally;
 use crate::domain::kind::Ties;
@@ -19,9 +21,12 @@ use crate::plumbing::Objects;
 use crate::state::Proofs;
 use crate::state::View;
 use crate::state::Worker;
+use crate::verbs::custody;
 use crate::verbs::overlap;
 use crate::verbs::recorder;
 use crate::verbs::session::Session;
+use crate::verbs::snapshot;
+use crate::verbs::snapshot::Kept;
 use crate::verbs::status;
 use crate::verbs::status::Row;
 use crate::verbs::stored::Picture;
@@ -79,6 +84,9 @@ pub struct Card {
     /// What was seen, beside what it claims if it does: commands that passed on the trees of its commits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<String>,
+    /// The newest snapshot with work that it threw away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<Oid>,
     pub changes: Vec<ChangeLine>,
 }
 
@@ -144,6 +152,11 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
         true => row.archived(),
         false => Row { meets: overlap::neighbours_of(session, view, worker.id)?, ..row },
     };
+    let discarded = discarded(session, worker)?;
+    let row = match (discarded, row.files) {
+        (Some(lost), 0) => Row { next: bring_back(&row, lost), ..row },
+        _ => row,
+    };
     let now = Picture::of(session, worker)?;
     let objects = now.objects(session);
     let changes = objects.diff_trees(objects.tree_of(worker.record.base)?, now.tree)?;
@@ -177,8 +190,22 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
         kind: record.kind.clone(),
         plan,
         said: said(session, worker)?,
+        discarded,
         changes: changes.into_iter().map(line).collect(),
     })
+}
+
+/// The newest snapshot with what it threw away, if it did.
+fn discarded(session: &Session<'_>, worker: &Worker) -> Result<Option<Oid>> {
+    if !worker.record.flags.contains(&Flag::SelfDiscarded) {
+        return Ok(None);
+    }
+    let seen = custody::from_refs(session, worker, Kept { head: worker.head, wip: worker.wip })?;
+    snapshot::discarded_in(session, worker.record.base, &seen)
+}
+
+fn bring_back(row: &Row, lost: Oid) -> String {
+    format!("git skein restore {} --snapshot {} --to <folder>", row.handle, lost.short())
 }
 
 /// git's letter for it.

@@ -196,13 +196,6 @@ fn strays(
 /// that `HEAD` no longer contains, or changes that are back at the base's content.
 pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> {
     let objects = &session.repo.objects;
-    let base_tree = objects.tree_of(base)?;
-    let head_tree = objects.tree_of(seen.head)?;
-    let gone = |change: &Change| -> Result<bool> {
-        let path = change.path.as_bstr();
-        Ok(objects.entry_at(seen.tree, path)? == change.old
-            && objects.entry_at(head_tree, path)? == change.old)
-    };
     let snapshots = chain(session, seen.kept.wip)?;
     for (at, wip) in snapshots.iter().enumerate() {
         let commit = objects.commit(*wip)?;
@@ -211,19 +204,35 @@ pub fn discarded(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<bool> 
             if objects.is_ancestor(*parent, seen.head)? {
                 continue;
             }
-            let changes = objects.diff_trees(base_tree, objects.tree_of(*parent)?)?;
-            if any(&changes, gone)? {
+            let changes = objects.diff_trees(objects.tree_of(base)?, objects.tree_of(*parent)?)?;
+            if any(&changes, |change| is_gone(session, seen, change))? {
                 return Ok(true);
             }
         }
-        let changes = objects.diff_trees(base_tree, commit.tree)?;
+    }
+    Ok(discarded_in(session, base, seen)?.is_some())
+}
+
+/// The newest snapshot with work that is in neither the tip nor the working tree.
+pub fn discarded_in(session: &Session<'_>, base: Oid, seen: &Seen) -> Result<Option<Oid>> {
+    let objects = &session.repo.objects;
+    let gone = |change: &Change| is_gone(session, seen, change);
+    for wip in chain(session, seen.kept.wip)? {
+        let changes = objects.diff_trees(objects.tree_of(base)?, objects.commit(wip)?.tree)?;
         let tracked = changes.iter().filter(|c| c.old.is_some()).cloned().collect::<Vec<_>>();
         let all_gone = !changes.is_empty() && !any(&changes, |c| gone(c).map(|g| !g))?;
         if all_gone || any(&tracked, gone)? {
-            return Ok(true);
+            return Ok(Some(wip));
         }
     }
-    Ok(false)
+    Ok(None)
+}
+
+fn is_gone(session: &Session<'_>, seen: &Seen, change: &Change) -> Result<bool> {
+    let objects = &session.repo.objects;
+    let path = change.path.as_bstr();
+    let head = objects.tree_of(seen.head)?;
+    Ok(objects.entry_at(seen.tree, path)? == change.old && objects.entry_at(head, path)? == change.old)
 }
 
 fn any(changes: &[Change], test: impl Fn(&Change) -> Result<bool>) -> Result<bool> {

@@ -239,6 +239,10 @@ pub(super) fn facts(card: &Card) -> String {
         field("meets", neighbour(other));
     }
     field("snapshot", row.snapshot.map(|s| s.short()).unwrap_or_default());
+    field(
+        "discarded",
+        card.discarded.map(|oid| format!("snapshot {} has it", oid.short())).unwrap_or_default(),
+    );
     field("agent", if card.agent.is_empty() { "built-in".to_owned() } else { line(&card.agent.join(" ")) });
     if let Some(said) = &card.said {
         field("spent", spent(said));
