@@ -128,6 +128,7 @@ says 'goal      A door' git skein plan planned
 says approved git skein plan planned approve
 git skein --quiet wait planned >/dev/null
 says 'off plan  window' git skein show planned
+says 'off plan: window' git skein verdict planned
 says reject git skein verdict planned reject -m 'nobody asked for a window'
 
 # One claims what nobody saw.

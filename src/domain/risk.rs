@@ -87,6 +87,8 @@ pub struct Looked<'a> {
     pub claims: bool,
     /// Workers that change a path that it changes.
     pub meets: &'a [String],
+    /// What it changes that is not in the plan that it laid out.
+    pub off_plan: &'a [String],
 }
 
 pub fn risk(seen: &Looked<'_>) -> Result<Risk> {
@@ -112,6 +114,7 @@ pub fn risk(seen: &Looked<'_>) -> Result<Risk> {
     add(Medium, "build and dependencies", paths(&|c| supply.covers(c.path.as_bstr())));
     add(Medium, "deleted", paths(&|c| c.new.is_none()));
     add(Medium, "not declared", paths(&|c| !declared.is_empty() && !declared.covers(c.path.as_bstr())));
+    add(Medium, "off plan", seen.off_plan.to_vec());
     let unseen = seen.checks.iter().filter(|check| !seen.passed.contains(check));
     add(Medium, "not seen to pass", unseen.cloned().collect());
     add(Medium, "changed by others too", seen.meets.to_vec());

@@ -73,6 +73,8 @@ impl Weighing {
             .filter(|(_, _, theirs)| !shared(changes, theirs).is_empty())
             .map(|(_, handle, _)| handle.to_string())
             .collect();
+        let plan = record.plans.last().map(|plan| plan.against(changes)).transpose()?;
+        let off_plan = plan.map(|against| against.off_plan).unwrap_or_default();
         let sensitive: Vec<&str> = session.config.all("skein.sensitive").collect();
         let risk = risk(&Looked {
             changes,
@@ -83,6 +85,7 @@ impl Weighing {
             passed: &passed,
             claims: record.claim.as_ref().is_some_and(|claim| !claim.evidence.is_empty()),
             meets: &meets,
+            off_plan: &off_plan,
         })?;
         let mut evidence: Vec<Oid> = runs.iter().map(|run| run.commit).collect();
         evidence.sort_unstable();
