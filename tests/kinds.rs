@@ -107,6 +107,12 @@ fn the_default_counts_for_all_and_tasks_of_a_file_name_theirs() {
     world.worker("bad", "echo 2 >b.txt; git commit -qam b");
     let refused = world.skein(&["land", "bad"]).refused("forbidden-path", 1).err;
     assert!(refused.contains("b.txt"), "{refused}");
+    // Nor in a step that is taken back: it would stand in the history.
+    world.worker(
+        "back",
+        "echo 2 >b.txt; git commit -qam b; echo b >b.txt; echo 1 >n; git add n; git commit -qam n",
+    );
+    world.skein(&["land", "back"]).refused("forbidden-path", 1);
 }
 
 #[test]
@@ -190,4 +196,16 @@ fn a_run_that_spends_more_than_its_budget_is_ended() {
     let world = agent(world, "pi", &script);
     world.of_kind("lavish", "d", &[], &[]).ok();
     assert_eq!(world.field("d", "outcome"), "ready");
+}
+
+#[test]
+fn who_only_reads_runs_without_a_jail_only_if_a_person_wants_none() {
+    let world = agent(World::new(), "bwrap", "exit 1");
+    world.git(["config", "skein.jail", "auto"]);
+    world.of_kind("scout", "w", &[], &["--", "true"]).refused("no-jail", 1);
+    world.of_kind("patcher", "p", &[], &["--", "true"]).ok();
+    world.of_kind("scout", "s", &["--jail", "none"], &["--", "true"]).ok();
+    let ran = world.of_kind("architect", "a", &[], &["--", "true"]).ok();
+    let said = "without a jail nothing keeps it from changing files before its plan is approved";
+    assert!(ran.err.contains(said), "{}", ran.err);
 }

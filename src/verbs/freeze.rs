@@ -336,7 +336,9 @@ fn check_steps(session: &Session<'_>, worker: &Worker, delta: &DeltaRecord) -> R
     let folds = delta.commits.iter().any(|c| c.parents > 1);
     for step in delta.commits.iter().filter(|c| !folds && c.oid != delta.tip) {
         let tree = objects.tree_of(step.oid)?;
-        check_paths(session, worker, tree, &objects.diff_trees(base, tree)?)?;
+        let changes = objects.diff_trees(base, tree)?;
+        kinds::refuse_changes(worker, &changes)?;
+        check_paths(session, worker, tree, &changes)?;
     }
     Ok(())
 }
