@@ -118,6 +118,79 @@ fn a_task_is_typed_in() {
     assert!(place.log("two").contains("<first line|second line>"), "{}", place.log("two"));
 }
 
+/// Reads lines until one says `end`, as an agent that a person sits before, and lands what it read.
+const READS: &str = r#"printf '\033[?2004h'; echo begun
+    while IFS= read -r line; do printf '%s\n' "$line" >>told; case $line in *end*) break ;; esac; done
+    git add told && git commit -qm told; echo bye # {brief-file}"#;
+
+#[test]
+fn what_an_interactive_agent_is_told_is_typed_in() {
+    let Some(place) = Place::new() else { return };
+    let free = ["--jail", "none", "--interactive"];
+    place.dispatch("w", &["--interactive"], "task", READS).ok();
+    place.dispatch("v", &free, "task", READS).ok();
+    // It shows nothing of what is typed.
+    place.dispatch("blind", &free, "task", &format!("stty -echo; {READS}")).ok();
+    for name in ["w", "v", "blind"] {
+        until("it reads", || place.skein(&["peek", name]).out.contains("begun"));
+    }
+    let queued = place.skein(&["tell", "w", "do -- \u{3}this\u{1a}\u{1b}[A\t'$HOME'\\;"]).ok().out;
+    assert!(queued.contains("queued: it is brought to it while it works"), "{queued}");
+    let card = |name: &str| place.skein(&["show", name]).ok().out;
+    until("it is seen", || card("w").contains("told      1 (delivered)"));
+    std::thread::scope(|scope| {
+        for name in ["w", "v", "blind"] {
+            let place = &place;
+            scope.spawn(move || {
+                place
+                    .skein(&[
+                        "tell",
+                        name,
+                        &format!("first of {name}\n\n  second \u{1b}[201~\rend of {name}"),
+                    ])
+                    .ok()
+            });
+        }
+    });
+    let told = |name: &str| {
+        place.skein(&["wait", name]).ok();
+        fs::read_to_string(place.world.worktree(name).join("told")).unwrap()
+    };
+    let many = |name: &str| {
+        format!("\u{1b}[200~first of {name}\n\n  second \u{241b}[201~\u{240d}end of {name}\u{1b}[201~\n")
+    };
+    assert_eq!(told("w"), format!("do -- \u{2403}this\u{241a}\u{241b}[A '$HOME'\\;\n{}", many("w")));
+    assert_eq!(told("v"), many("v"));
+    assert_eq!(told("blind"), many("blind"));
+    assert!(card("w").contains("told      2 (delivered)") && card("v").contains("told      1 (delivered)"));
+    assert!(
+        card("blind").contains("told      1 (undeliverable)"),
+        "what was not seen is not said: {}",
+        card("blind")
+    );
+    place.skein(&["land", "w"]).ok();
+}
+
+#[test]
+fn a_worker_that_goes_on_has_a_window_again() {
+    let Some(place) = Place::new() else { return };
+    let script = format!(
+        "if [ -e asked ]; then rm asked; echo 'second screen'; {READS}
+        else echo 'first screen'; touch asked; git skein worker wait --question 'Which?'; fi"
+    );
+    place.dispatch("w", &["--jail", "none", "--interactive", "--wait"], "task", &script).code(3);
+    assert!(place.skein(&["peek", "w"]).ok().out.contains("first screen"));
+    place.skein(&["tell", "w", "this one"]).ok();
+    place.skein(&["resume", "w"]).ok();
+    until("the new screen is shown", || place.skein(&["peek", "w"]).out.contains("second screen"));
+    assert!(!place.skein(&["peek", "w"]).ok().out.contains("first screen"));
+    assert_eq!(place.tmux(&["list-windows", "-a", "-F", "#W"]), "status\nw\n", "the old window has gone");
+    place.skein(&["tell", "w", "to the end"]).ok();
+    place.skein(&["wait", "w"]).ok();
+    assert_eq!(fs::read_to_string(place.world.worktree("w").join("told")).unwrap(), "to the end\n");
+    assert!(place.skein(&["peek", "w"]).ok().out.contains("bye"));
+}
+
 #[test]
 fn a_worker_in_a_window_is_stopped_and_ends_with_its_supervisor() {
     let Some(place) = Place::new() else { return };

@@ -22,6 +22,8 @@ pub struct Agent {
     call: &'static [&'static str],
     /// How it is spoken to while it works, if it listens then.
     rpc: Option<Rpc>,
+    /// The words in its command without which it reads what is typed into its terminal.
+    headless: &'static [&'static str],
     /// How its command takes up a session again, and where that goes in it.
     again: Option<(&'static str, Place)>,
     /// Its fences in a jail, which is one.
@@ -56,6 +58,7 @@ pub const AGENTS: &[Agent] = &[
         name: "claude",
         call: &["-p", "{brief}", "--output-format", "stream-json", "--verbose", FENCES],
         rpc: None,
+        headless: &["-p", "--print"],
         again: Some(("--resume", Place::First)),
         jailed: &["--dangerously-skip-permissions"],
         free: &["--permission-mode", "acceptEdits"],
@@ -69,6 +72,7 @@ pub const AGENTS: &[Agent] = &[
         name: "codex",
         call: &["exec", "--json", FENCES, "{brief}"],
         rpc: None,
+        headless: &["exec"],
         again: Some(("resume", Place::Last)),
         jailed: &["--dangerously-bypass-approvals-and-sandbox"],
         free: &["--sandbox", "workspace-write"],
@@ -82,6 +86,7 @@ pub const AGENTS: &[Agent] = &[
         name: "pi",
         call: &["--mode", "json", "-p", "{brief}"],
         rpc: Some(rpc::PI),
+        headless: &["-p", "--print", "--mode"],
         again: Some(("--session", Place::First)),
         jailed: &[],
         free: &[],
@@ -95,6 +100,7 @@ pub const AGENTS: &[Agent] = &[
         name: "opencode",
         call: &["run", "--format", "json", "{brief}"],
         rpc: None,
+        headless: &["run"],
         again: Some(("--session", Place::Behind("run"))),
         jailed: &[],
         free: &[],
@@ -108,6 +114,7 @@ pub const AGENTS: &[Agent] = &[
         name: "gemini",
         call: &["--output-format", "stream-json", FENCES, "-p", "{brief}"],
         rpc: None,
+        headless: &["-p", "--prompt"],
         again: Some(("--resume", Place::First)),
         jailed: &["--approval-mode", "yolo"],
         free: &["--approval-mode", "auto_edit"],
@@ -121,6 +128,7 @@ pub const AGENTS: &[Agent] = &[
         name: "aider",
         call: &["--yes-always", "--no-check-update", "--no-gitignore", "--message", "{brief}"],
         rpc: None,
+        headless: &["--message", "-m", "--message-file"],
         again: None,
         jailed: &[],
         free: &[],
@@ -158,6 +166,11 @@ impl Agent {
     /// How the one that `argv` starts is spoken to while it works.
     pub fn rpc(argv: &[String]) -> Option<&'static Rpc> {
         Agent::of(argv)?.rpc.as_ref().filter(|rpc| rpc.is_in(argv))
+    }
+
+    /// Whether the command `argv` reads what is typed into its terminal, as far as is known.
+    pub fn reads_terminal(argv: &[String]) -> bool {
+        Agent::of(argv).is_some_and(|agent| !argv.iter().any(|word| agent.headless.contains(&word.as_str())))
     }
 
     /// The command `argv`, which starts it, for another turn of its session `name`.
@@ -209,6 +222,8 @@ mod tests {
                 let argv = agent.argv(jail, false);
                 assert!(argv.contains(&"{brief}".to_owned()) || Agent::rpc(&argv).is_some());
             }
+            assert!(!Agent::reads_terminal(&agent.argv(Jail::None, true)), "{}", agent.name);
+            assert!(Agent::reads_terminal(&[agent.name.to_owned(), "{brief}".to_owned()]));
             assert!(agent.ends.is_none_or(|ends| regex::Regex::new(ends).is_ok()));
         }
         assert!(Agent::of(&["sh".to_owned()]).is_none() && Agent::of(&[]).is_none());

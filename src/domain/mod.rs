@@ -32,6 +32,7 @@ mod reap;
 mod refusals;
 mod risk;
 mod tasks;
+mod window;
 mod worker;
 
 pub use agent::AGENTS;
@@ -140,6 +141,7 @@ pub use tasks::bad as bad_tasks;
 pub use tasks::limit;
 pub use tasks::span;
 pub use tasks::tasks;
+pub use window::Window;
 pub use worker::End;
 pub use worker::Flag;
 pub use worker::Liveness;

@@ -137,7 +137,7 @@ fn remove(folder: BorrowedFd<'_>, name: &CStr) {
 
 /// The process that holds a lock on the whole of `file`, as the kernel lists it.
 #[cfg(target_os = "linux")]
-fn holder(file: &File) -> Option<u32> {
+pub(super) fn holder(file: &File) -> Option<u32> {
     let stat = rustix::fs::fstat(file).ok()?;
     let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
     let here = format!("{major:02x}:{minor:02x}:{}", stat.st_ino);
@@ -158,7 +158,7 @@ fn holder(file: &File) -> Option<u32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holder(_file: &File) -> Option<u32> {
+pub(super) fn holder(_file: &File) -> Option<u32> {
     None
 }
 

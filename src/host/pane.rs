@@ -6,12 +6,16 @@
 use crate::domain::Bounds;
 use crate::domain::Failure;
 use crate::domain::Result;
+use crate::host::Lock;
 use crate::host::Tmux;
+use crate::host::ToType;
 use crate::host::file;
+use crate::host::mailbox::holder;
 use crate::host::process::command;
 use crate::host::process::not_started;
 use crate::host::survivors::Signal;
 use crate::host::survivors::signal_group;
+use crate::host::typing::type_all;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::process::Pid;
@@ -20,6 +24,8 @@ use serde::Serialize;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::ErrorKind;
 use std::io::Read;
 use std::io::Write;
@@ -53,6 +59,9 @@ pub struct PaneJob {
     pub cwd: PathBuf,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
+    /// The agent reads what is typed at any time: standard input of the relay has a [`ToType`] in each line, the
+    /// first of them the task.
+    pub typed: bool,
 }
 
 /// The folder that the two meet in.
@@ -97,6 +106,21 @@ impl PaneDir {
         std::fs::read(self.at("screen")).ok()
     }
 
+    /// The process that everything in the pane is below, and who says so: whoever holds the file that names it.
+    pub fn keeper(&self) -> Option<(u32, u32)> {
+        let file = File::open(self.at("keeper")).ok()?;
+        let by = holder(&file)?;
+        Some((std::io::read_to_string(file).ok()?.trim().parse().ok()?, by))
+    }
+
+    /// The numbers of what was typed and seen to stand there.
+    pub fn typed(&self) -> Vec<u32> {
+        let text = std::fs::read_to_string(self.at("typed")).unwrap_or_default();
+        // The last line may be cut short.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
     fn open(&self, name: &str, how: OFlags) -> Result<File> {
         let path = self.at(name);
         rustix::fs::open(&path, how | OFlags::CLOEXEC, Mode::empty())
@@ -107,13 +131,16 @@ impl PaneDir {
 
 /// The relay's life: opens a window of the session for what was prepared, types standard input into it, passes on
 /// what it prints, and ends with the code of the agent. Asked to end, it asks the agent.
-pub fn relay(tmux: &Tmux, dir: &PaneDir, window: &Window<'_>) -> Result<i32> {
-    let mut stdin = String::new();
-    std::io::stdin().read_to_string(&mut stdin).map_err(|e| Failure::fault("reading the brief", e))?;
+pub fn relay(tmux: &Tmux, dir: &PaneDir, window: &Opening<'_>) -> Result<i32> {
+    let job = dir.job()?;
+    let mut stdin = BufReader::new(std::io::stdin());
+    let brief = brief(&mut stdin, job.typed)?;
     // For reading too: it opens at once, and closes when we are gone, however that happens.
     let mut orders = dir.open("orders", OFlags::RDWR)?;
     let mut ended = Ended::listen(dir)?;
-    let pane = tmux.window(window.session, window.name, &dir.job()?.cwd, window.keeper)?;
+    let pane = tmux.window(window.session, window.name, &job.cwd, window.keeper)?;
+    file::put(&dir.at("keeper"), format!("{}\n", tmux.process(&pane)?).as_bytes())?;
+    let _vouched = Lock::try_acquire(&dir.at("keeper"))?;
     file::put(&dir.at("pane"), format!("{pane}\n").as_bytes())?;
     let printed = dir.at("printed");
     let passing = std::thread::spawn(move || {
@@ -122,8 +149,12 @@ pub fn relay(tmux: &Tmux, dir: &PaneDir, window: &Window<'_>) -> Result<i32> {
     });
     tmux.pipe(&pane, &dir.at("printed"))?;
     order(&mut orders, b"g")?;
-    if !stdin.trim().is_empty() {
-        tmux.type_in(&pane, &stdin)?;
+    if !brief.trim().is_empty() {
+        tmux.type_in(&pane, &brief)?;
+    }
+    if job.typed {
+        let (tmux, pane, seen) = (tmux.clone(), pane.clone(), dir.at("typed"));
+        std::thread::spawn(move || type_all(stdin, &tmux, &pane, &seen));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::fault("starting the runtime", e))?;
@@ -136,6 +167,16 @@ pub fn relay(tmux: &Tmux, dir: &PaneDir, window: &Window<'_>) -> Result<i32> {
         file::put(&dir.at("screen"), &screen)?;
     }
     Ok(code)
+}
+
+/// What is typed in first.
+fn brief(stdin: &mut impl BufRead, typed: bool) -> Result<String> {
+    if typed {
+        return Ok(ToType::next(stdin)?.map(|first| first.text).unwrap_or_default());
+    }
+    let mut text = String::new();
+    stdin.read_to_string(&mut text).map_err(|e| Failure::fault("reading the brief", e))?;
+    Ok(text)
 }
 
 /// Waits for the end of the agent, and asks it to end when we are asked to.
@@ -155,7 +196,7 @@ fn order(orders: &mut File, what: &[u8]) -> Result<()> {
 
 /// The window to open.
 #[derive(Debug)]
-pub struct Window<'w> {
+pub struct Opening<'w> {
     pub session: &'w str,
     pub name: &'w str,
     /// The command that becomes the keeper.

@@ -5,6 +5,7 @@ use crate::domain::Result;
 use crate::host::Env;
 use crate::host::process::Run;
 use crate::host::process::run_to_end;
+use crate::host::typing::harmless;
 use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -14,6 +15,9 @@ use std::time::Duration;
 
 /// How long the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The longest line that is typed by keys: a client can say only so much at once.
+const LINE: usize = 2 << 10;
 
 /// Most of an answer that is kept.
 const ANSWER: usize = 4 << 20;
@@ -87,24 +91,48 @@ impl Tmux {
         Ok(pane)
     }
 
+    /// The process that the pane was opened with.
+    pub(super) fn process(&self, pane: &str) -> Result<u32> {
+        let said = self.tell(&["display-message", "-p", "-t", pane, "#{pane_pid}"])?;
+        said.to_str_lossy().trim().parse().map_err(|e| Failure::fault("reading the process of a pane", e))
+    }
+
     /// Lets what the pane prints flow into the file or pipe `to`.
     pub fn pipe(&self, pane: &str, to: &Path) -> Result<()> {
         let quoted = to.to_string_lossy().replace('\'', r"'\''");
         self.tell(&["pipe-pane", "-t", pane, &format!("exec cat >'{quoted}'")]).map(drop)
     }
 
-    /// Types `text` into the pane as it is: one line by keys, more as one paste. Then Enter.
+    /// Types `text` into the pane: one line by keys, more as one paste. Then Enter. Nothing in it is a key.
     pub fn type_in(&self, pane: &str, text: &str) -> Result<()> {
-        let text = text.trim_end_matches('\n');
-        if text.contains('\n') {
+        self.put_in(pane, &harmless(text))?;
+        self.enter(pane)
+    }
+
+    pub(super) fn enter(&self, pane: &str) -> Result<()> {
+        self.tell(&["send-keys", "-t", pane, "Enter"]).map(drop)
+    }
+
+    /// The same without Enter, of a text that has no control characters.
+    pub(super) fn put_in(&self, pane: &str, text: &str) -> Result<()> {
+        if text.contains('\n') || text.len() > LINE {
             // Of this pane alone: another relay may be typing into its own at the same time.
             let buffer = format!("skein{pane}");
             self.say(&["load-buffer", "-b", &buffer, "-"].map(OsStr::new), Some(text.as_bytes()))?;
-            self.tell(&["paste-buffer", "-p", "-d", "-b", &buffer, "-t", pane])?;
-        } else {
-            self.tell(&["send-keys", "-t", pane, "-l", "--", text])?;
+            return self.tell(&["paste-buffer", "-p", "-d", "-b", &buffer, "-t", pane]).map(drop);
         }
-        self.tell(&["send-keys", "-t", pane, "Enter"]).map(drop)
+        // A semicolon at the end would end the command.
+        let whole = text.strip_suffix(';').map_or(text.to_owned(), |before| format!("{before}\\;"));
+        self.tell(&["send-keys", "-t", pane, "-l", "--", &whole]).map(drop)
+    }
+
+    /// What stands in the line of the cursor, left of it.
+    pub(super) fn before_cursor(&self, pane: &str) -> Result<String> {
+        let at = self.tell(&["display-message", "-p", "-t", pane, "#{cursor_x} #{cursor_y}"])?;
+        let at = at.to_str_lossy();
+        let (column, row) = at.trim().split_once(' ').unwrap_or(("0", "0"));
+        let line = self.tell(&["capture-pane", "-p", "-t", pane, "-S", row, "-E", row])?;
+        Ok(line.to_str_lossy().chars().take(column.parse().unwrap_or(0)).collect())
     }
 
     /// The last `lines` lines of the pane and of what scrolled out of it. Of empty ones in a row only one: most of a

@@ -13,6 +13,7 @@ use crate::domain::Parent;
 use crate::domain::RawDigest;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::domain::Window;
 use crate::domain::WorkerId;
 use crate::domain::kind::Ties;
 use crate::domain::mask;
@@ -51,6 +52,9 @@ pub struct WorkerRecord {
     /// What its agent was shut in by; absent where it was not.
     #[serde(default, skip_serializing_if = "Jail::is_none")]
     pub jail: Jail,
+    /// Its tmux window; absent where it has none.
+    #[serde(default, skip_serializing_if = "Window::is_none")]
+    pub window: Window,
     pub created: i64,
     pub ended: Option<i64>,
     pub exit: Option<i32>,

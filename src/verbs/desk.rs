@@ -27,6 +27,7 @@ use crate::domain::protocol::Wait;
 use crate::domain::spawning;
 use crate::host::Aside;
 use crate::host::Found;
+use crate::host::PaneDir;
 use crate::host::Watch;
 use crate::state::WorkerRecord;
 use crate::verbs::commit;
@@ -233,7 +234,13 @@ impl<'s, 'e> Desk<'s, 'e> {
     /// Who called, if it is below us: our agent is, and whatever it started, and nobody else.
     fn refuse_stranger(&self, caller: Option<u32>) -> Result<(u32, u64)> {
         let others = spawn::other_supervisors(&self.session.local);
-        let known = caller.filter(|pid| crate::host::is_below(*pid, std::process::id(), &others));
+        let ours = |pid: u32, above: u32| crate::host::is_below(pid, above, &others);
+        let own = std::process::id();
+        // In a window all is below tmux. Our relay, and nobody else, says what the window was opened with.
+        let keeper =
+            || PaneDir::new(self.session.local.pane(self.id)).keeper().filter(|(_, by)| ours(*by, own));
+        let below = |pid: u32| ours(pid, own) || keeper().is_some_and(|(keeper, _)| ours(pid, keeper));
+        let known = caller.filter(|pid| below(*pid));
         known.and_then(|pid| Some((pid, crate::host::start_time(pid)?))).ok_or_else(|| {
             let who = caller.map_or("nobody who still waits".to_owned(), |pid| format!("process {pid}"));
             Refusal::new(

@@ -14,6 +14,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::Window;
 use crate::domain::WorkerId;
 use crate::domain::deepest;
 use crate::domain::doctor::hooks_inside;
@@ -86,6 +87,8 @@ pub struct Request {
     pub otherwise: Vec<String>,
     /// In a tmux window that a person can look at.
     pub tmux: bool,
+    /// The agent reads there what is typed at any time; of a known one it is seen in its command.
+    pub interactive: bool,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,
 }
@@ -329,6 +332,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         spawn: request.spawn.map_or_else(|| deepest(session.config.get("skein.spawn")), Ok)?,
         kind: plan.kind.ties(session, request.only_reads)?,
         claim: None,
+        window: Window::of(request.tmux, request.interactive || Agent::reads_terminal(&request.argv)),
         paused: None,
         session: None,
         questions: Vec::new(),

@@ -6,7 +6,9 @@ use crate::domain::Jail;
 use crate::domain::Kind;
 use crate::domain::Result;
 use crate::domain::Rpc;
+use crate::domain::Window;
 use crate::domain::WorkerId;
+use crate::host::ToType;
 use crate::state::Limits;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
@@ -53,9 +55,8 @@ pub struct Job {
     /// The messages that the brief holds.
     #[serde(default)]
     pub letters: Vec<u32>,
-    /// In a tmux window.
     #[serde(default)]
-    pub tmux: bool,
+    pub window: Window,
 }
 
 impl Job {
@@ -78,7 +79,7 @@ impl Job {
             only_reads: !record.may_write(),
             bounds,
             letters: Vec::new(),
-            tmux: request.tmux,
+            window: record.window,
         }
     }
 
@@ -104,19 +105,22 @@ impl Job {
             only_reads: !worker.record.may_write(),
             bounds,
             letters,
-            tmux: false,
+            window: worker.record.window,
         }
     }
 
     /// How its agent is spoken to while it works, if it listens on standard input.
     pub fn rpc(&self) -> Option<&'static Rpc> {
-        Agent::rpc(&self.argv).filter(|_| self.stdin && !self.tmux)
+        Agent::rpc(&self.argv).filter(|_| self.stdin && self.window.is_none())
     }
 
     /// What goes to standard input at first.
     pub fn input(&self) -> Vec<u8> {
         match self.rpc() {
             Some(rpc) => rpc.begin(&self.brief),
+            None if self.window == Window::Typed => {
+                ToType::line(0, if self.stdin { &self.brief } else { "" })
+            }
             None if self.stdin => self.brief.clone().into_bytes(),
             None => Vec::new(),
         }

@@ -1,19 +1,21 @@
 //! Workers in tmux: one session for the repository, one window for each worker, which stays when its agent has
 //! ended. `peek` shows what stands there, `attach` leads there.
 
-use crate::domain::Bounds;
 use crate::domain::Handle;
+use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::Window;
 use crate::domain::WorkerId;
 use crate::domain::mask;
+use crate::host::Opening;
 use crate::host::PaneDir;
 use crate::host::PaneJob;
 use crate::host::Tmux;
-use crate::host::Window;
 use crate::host::last_lines;
 use crate::state::PANE;
+use crate::verbs::job::Job;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use serde::Serialize;
@@ -81,22 +83,30 @@ pub fn open_session(session: &Session<'_>) -> Result<()> {
     Tmux::new(session.env).session(&session_name(session), common, &argv)
 }
 
+/// The same for a worker that runs again: its old window goes, and what that showed stands on the record.
+pub fn reopen(session: &Session<'_>, id: WorkerId) -> Result<()> {
+    find(session)?;
+    close(session, id);
+    crate::host::remove_tree(&session.local.pane(id))?;
+    open_session(session)
+}
+
 /// The command that runs `job` in a window, as a child of the supervisor.
 pub fn in_window(
     session: &Session<'_>,
-    id: WorkerId,
+    job: &Job,
     handle: &Handle,
-    bounds: &Bounds,
     spec: &crate::host::Spec,
 ) -> Result<Vec<OsString>> {
     let exe = session.env.exe().as_os_str().to_owned();
-    let dir = session.local.pane(id);
+    let dir = session.local.pane(job.worker);
     PaneDir::new(&dir).prepare(&PaneJob {
         launcher: [exe.clone(), LAUNCH.into()],
-        bounds: *bounds,
+        bounds: job.bounds,
         argv: spec.argv.clone(),
         cwd: spec.cwd.clone(),
         env: spec.env.iter().filter(|(name, _)| !OWN.iter().any(|own| name == own)).cloned().collect(),
+        typed: job.window == Window::Typed,
     })?;
     Ok(vec![exe, RELAY.into(), dir.into(), session_name(session).into(), handle.as_str().into()])
 }
@@ -106,7 +116,7 @@ pub fn relay(env: &crate::host::Env, words: &[OsString]) -> Result<i32> {
     let [dir, session, name] = words else { return Ok(129) };
     let keeper = [env.exe().as_os_str().to_owned(), KEEP.into(), dir.clone()];
     let window =
-        Window { session: &session.to_string_lossy(), name: &name.to_string_lossy(), keeper: &keeper };
+        Opening { session: &session.to_string_lossy(), name: &name.to_string_lossy(), keeper: &keeper };
     crate::host::relay(&Tmux::new(env), &PaneDir::new(dir), &window)
 }
 
@@ -123,7 +133,9 @@ pub fn peek(session: &Session<'_>, name: &str, lines: u32) -> Result<Peeked> {
     let (id, handle) = (worker.id, worker.record.handle.clone());
     // The folder of the run is disposable; the record is not.
     let last = match dir.last_screen() {
-        None if dir.pane().is_none() => worker.file(&session.repo, PANE)?,
+        None if dir.pane().is_none() && worker.record.outcome != Outcome::Active => {
+            worker.file(&session.repo, PANE)?
+        }
         last => last,
     };
     let ended = last.is_some();

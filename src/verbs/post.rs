@@ -4,13 +4,17 @@
 use crate::domain::Heard;
 use crate::domain::Result;
 use crate::domain::Rpc;
+use crate::domain::Window;
 use crate::domain::WorkerId;
+use crate::host::PaneDir;
 use crate::host::Spec;
+use crate::host::ToType;
 use crate::verbs::finish;
 use crate::verbs::job::Job;
 use crate::verbs::recorder::Recorder;
 use crate::verbs::resume;
 use crate::verbs::session::Session;
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,6 +34,8 @@ pub struct Post<'s, 'e> {
     /// The messages that it was sent, or began with.
     sent: RefCell<BTreeMap<u32, String>>,
     seen: RefCell<Vec<Seen>>,
+    /// How much was typed of what was seen in its window.
+    typed: Cell<usize>,
     news: Notify,
     /// How the bell was when it was last looked at.
     bell: RefCell<Option<Option<Vec<u8>>>>,
@@ -37,8 +43,15 @@ pub struct Post<'s, 'e> {
 
 /// Leads to an agent that listens on its standard input.
 struct Line {
-    rpc: &'static Rpc,
+    form: Form,
     to: UnboundedSender<Vec<u8>>,
+}
+
+/// How it is spoken to.
+enum Form {
+    Rpc(&'static Rpc),
+    /// What comes is typed into its window by the relay, which notes here what was seen to stand there.
+    Typed(PaneDir),
 }
 
 /// What was seen of a message.
@@ -55,10 +68,12 @@ impl<'s, 'e> Post<'s, 'e> {
         spec: &mut Spec,
         recorder: &'s Recorder<'s, 'e>,
     ) -> Post<'s, 'e> {
-        let line = job.rpc().map(|rpc| {
+        let typed = || Form::Typed(PaneDir::new(session.local.pane(job.worker)));
+        let form = job.rpc().map(Form::Rpc).or_else(|| (job.window == Window::Typed).then(typed));
+        let line = form.map(|form| {
             let (to, more) = unbounded_channel();
             spec.more = Some(more);
-            Line { rpc, to }
+            Line { form, to }
         });
         Post {
             session,
@@ -67,6 +82,7 @@ impl<'s, 'e> Post<'s, 'e> {
             line,
             sent: RefCell::new(job.letters.iter().map(|n| (*n, String::new())).collect()),
             seen: RefCell::default(),
+            typed: Cell::default(),
             news: Notify::new(),
             bell: RefCell::default(),
         }
@@ -74,12 +90,13 @@ impl<'s, 'e> Post<'s, 'e> {
 
     /// Resolves when there may be something to bring to an agent that can take it.
     pub async fn rung(&self) {
-        if self.line.is_none() {
-            return std::future::pending().await;
-        }
+        let Some(line) = &self.line else { return std::future::pending().await };
         loop {
+            self.look_at_window();
+            // Before that a message could come before the task; into a window the task is typed first.
+            let takes = matches!(line.form, Form::Typed(_)) || self.recorder.has_begun();
             let bell = crate::host::read_optional(&self.session.local.bell(self.id)).unwrap_or_default();
-            if self.recorder.has_begun() && self.bell.borrow().as_ref() != Some(&bell) {
+            if takes && self.bell.borrow().as_ref() != Some(&bell) {
                 self.bell.replace(Some(bell));
                 return;
             }
@@ -100,9 +117,14 @@ impl<'s, 'e> Post<'s, 'e> {
         let record = &view.worker(&self.id.to_string())?.record;
         for message in record.messages.iter().filter(|m| m.delivered.is_none()) {
             let text = resume::said(record, &[message]).trim_end().to_owned();
-            if !self.sent.borrow().contains_key(&message.n)
-                && line.to.send(line.rpc.tell(message.n, &text)).is_ok()
-            {
+            if self.sent.borrow().contains_key(&message.n) {
+                continue;
+            }
+            let said = match &line.form {
+                Form::Rpc(rpc) => rpc.tell(message.n, &text),
+                Form::Typed(_) => ToType::line(message.n, &text),
+            };
+            if line.to.send(said).is_ok() {
                 self.sent.borrow_mut().insert(message.n, text);
             }
         }
@@ -111,7 +133,8 @@ impl<'s, 'e> Post<'s, 'e> {
 
     /// A line of the agent's output.
     pub fn heard(&self, line: &[u8]) {
-        let Some(heard) = self.line.as_ref().and_then(|to| to.rpc.heard(line)) else { return };
+        let Some(Line { form: Form::Rpc(rpc), .. }) = &self.line else { return };
+        let Some(heard) = rpc.heard(line) else { return };
         let sent = self.sent.borrow();
         let seen = match heard {
             Heard::Taken(n) => sent.contains_key(&n).then_some(Seen::Delivered(n)),
@@ -130,6 +153,17 @@ impl<'s, 'e> Post<'s, 'e> {
         }
     }
 
+    /// Whether more of what was typed was seen to stand in its window.
+    fn look_at_window(&self) {
+        let Some(Line { form: Form::Typed(dir), .. }) = &self.line else { return };
+        let typed = dir.typed();
+        let known = self.typed.replace(typed.len());
+        if typed.len() > known {
+            self.seen.borrow_mut().extend(typed[known..].iter().map(|n| Seen::Delivered(*n)));
+            self.news.notify_one();
+        }
+    }
+
     /// Resolves when there is something for the record.
     pub async fn news(&self) {
         self.news.notified().await;
@@ -137,6 +171,7 @@ impl<'s, 'e> Post<'s, 'e> {
 
     /// Puts on the record how far the messages came. What fails is tried again with the next, and at the end.
     pub fn note(&self) {
+        self.look_at_window();
         let seen = self.seen.take();
         if seen.is_empty() {
             return;

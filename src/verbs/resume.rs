@@ -22,6 +22,7 @@ use crate::verbs::job;
 use crate::verbs::job::Job;
 use crate::verbs::job::manners;
 use crate::verbs::outside::Outside;
+use crate::verbs::pane;
 use crate::verbs::pause;
 use crate::verbs::pause::AtLimit;
 use crate::verbs::session::Session;
@@ -131,7 +132,7 @@ fn begin(session: &Session<'_>, worker: &Worker) -> Result<Resumed> {
         Ok(())
     })?;
     crate::fault::point("resume: recorded");
-    if let Err(failure) = supervise::start(session, &job) {
+    if let Err(failure) = started(session, &job) {
         let before = record.clone();
         finish::amend(session, id, |now| {
             *now = before.clone();
@@ -142,6 +143,14 @@ fn begin(session: &Session<'_>, worker: &Worker) -> Result<Resumed> {
     drop(making);
     let session = record.session.clone().filter(|_| has_session(record));
     Ok(Resumed { worker: id, handle: record.handle.clone(), session, messages: job.letters, jail: job.jail })
+}
+
+/// Starts it in a new window, if it had one.
+fn started(session: &Session<'_>, job: &Job) -> Result<()> {
+    if !job.window.is_none() {
+        pane::reopen(session, job.worker)?;
+    }
+    supervise::start(session, job)
 }
 
 fn moved(worker: &Worker) -> Refusal {

@@ -16,6 +16,7 @@ use crate::plumbing::Git;
 use crate::plumbing::Repo;
 use crate::state::Local;
 use crate::state::View;
+use crate::verbs::pane::KEEP;
 use sha2::Digest;
 use std::cell::OnceCell;
 use std::cell::RefCell;
@@ -307,7 +308,8 @@ impl<'s> Session<'s> {
 
     /// Refuses where a worker calls: landing and judging are not its business.
     pub fn refuse_in_worker(&self, verb: &str) -> Result<()> {
-        let inside = self.env.get("SKEIN_WORKER").is_some() || crate::host::below_process_with(SUPERVISE);
+        let below = || [SUPERVISE, KEEP].into_iter().any(crate::host::below_process_with);
+        let inside = self.env.get("SKEIN_WORKER").is_some() || below();
         if !inside {
             return Ok(());
         }

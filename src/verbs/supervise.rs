@@ -423,8 +423,8 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         spec.goes_on = goes_on.and_then(|goes_on| regex::bytes::Regex::new(goes_on).ok());
     }
     spec.control = Control::new();
-    let bounds = if job.tmux {
-        spec.argv = pane::in_window(session, id, handle, &job.bounds, &spec)?;
+    let bounds = if !job.window.is_none() {
+        spec.argv = pane::in_window(session, job, handle, &spec)?;
         spec.env = gate::child_env(session, &admin.path);
         &Bounds::default()
     } else {

@@ -9,6 +9,7 @@ use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::Window;
 use crate::domain::WorkerId;
 use crate::domain::protocol::Delivery;
 use crate::domain::protocol::Question;
@@ -88,7 +89,7 @@ pub fn follow(
     }
     let view = session.view()?;
     let record = &view.worker(&id.to_string())?.record;
-    let listens = live && Agent::rpc(&record.agent).is_some();
+    let listens = live && (record.window == Window::Typed || Agent::rpc(&record.agent).is_some());
     let over = record.outcome == Outcome::NeedsInput && !live;
     let resumed = over && open == 0 && resume::has_session(record) && taken_up(session, id);
     let state = match session.view()?.worker(&id.to_string())?.record.messages.iter().find(|m| m.n == message)

@@ -23,6 +23,7 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
         kind: args.kind.clone(),
         argv: args.argv.clone(),
         tmux: args.tmux,
+        interactive: args.interactive,
         ..verbs::dispatch::Request::default()
     };
     if let Some(file) = &args.from {

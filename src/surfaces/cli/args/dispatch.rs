@@ -65,6 +65,10 @@ pub struct Dispatch {
     /// shows; the window stays when the agent has ended. A task that would go to standard input is typed in.
     #[arg(long, conflicts_with = "from")]
     pub tmux: bool,
+    /// With --tmux: the agent reads what is typed into its window at any time, so `tell` types messages there. It is
+    /// known of the known agents.
+    #[arg(long, requires = "tmux")]
+    pub interactive: bool,
     /// Let it start workers of its own, and those theirs, N deep at most; skein.spawn is the default, and without it
     /// none may.
     #[arg(long, value_name = "N")]
