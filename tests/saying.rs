@@ -1,6 +1,7 @@
 //! What commands say is what is so: in text and in JSON, once, and with a next step that helps.
 
 use crate::support::World;
+use crate::support::acts::until;
 use serde_json::Value;
 use std::fs;
 use std::io::BufRead;
@@ -102,4 +103,27 @@ fn a_candidate_of_what_has_landed_says_so() {
     assert_eq!(world.git(["for-each-ref", "refs/skein-local/candidate"]), "");
     world.git(["revert", "--no-edit", "HEAD"]);
     world.skein(&["candidate", "create", "fix"]).refused("reverted", 1);
+}
+
+#[test]
+fn who_waits_and_who_is_silent_is_told_with_the_time() {
+    let world = World::new();
+    world.worker("asks", "git skein worker wait --question 'Which?'");
+    world.skein(&["dispatch", "--name", "still", "still", "--", "sh", "-c", "echo so; sleep 600"]).ok();
+    let log = world.path(".git/skein/run").join(world.ulid("still")).join("log");
+    until("it has spoken", || fs::read_to_string(&log).is_ok_and(|text| text.contains("so")));
+    let text = world.skein(&["status"]).ok().out;
+    assert!(!text.contains("waiting") && !text.contains("silent"), "that is not long: {text}");
+    assert!(world.field("asks", "waits").as_i64().is_some_and(|s| s < 60));
+    // Four minutes later, by the age of its last words and by the clock.
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(245);
+    fs::File::options().append(true).open(&log).unwrap().set_modified(then).unwrap();
+    let events = log.with_file_name("events.jsonl");
+    if let Ok(file) = fs::File::options().append(true).open(&events) {
+        file.set_modified(then).unwrap();
+    }
+    let text = world.skein(&["status"]).ok().out;
+    assert!(text.lines().any(|l| l.starts_with("still ") && l.contains("silent 4m")), "{text}");
+    assert!(world.skein(&["show", "still"]).ok().out.contains("  liveness  silent 4m\n"));
+    world.skein(&["stop", "still"]).ok();
 }

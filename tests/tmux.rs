@@ -127,7 +127,7 @@ const READS: &str = r#"printf '\033[?2004h'; echo begun
 fn what_an_interactive_agent_is_told_is_typed_in() {
     let Some(place) = Place::new() else { return };
     let free = ["--jail", "none", "--interactive"];
-    place.dispatch("w", &["--interactive"], "task", READS).ok();
+    place.dispatch("w", &["--jail", "auto", "--interactive"], "task", READS).ok();
     place.dispatch("v", &free, "task", READS).ok();
     // It shows nothing of what is typed.
     place.dispatch("blind", &free, "task", &format!("stty -echo; {READS}")).ok();

@@ -163,6 +163,12 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// When a file was written last, in seconds since 1970, if there is one.
+pub fn written_at(path: &Path) -> Option<i64> {
+    let at = fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    i64::try_from(at.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs()).ok()
+}
+
 /// Removes whatever is at `path` with all that it holds. Symlinks are removed, never followed; a missing
 /// path is fine.
 pub fn remove_tree(path: &Path) -> Result<()> {

@@ -48,6 +48,7 @@ pub use file::rename;
 pub use file::replace;
 pub use file::replace_by_way_of;
 pub use file::resolved;
+pub use file::written_at;
 pub use holders::holders;
 pub use jail::Mount;
 pub use jail::jailed;

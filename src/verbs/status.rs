@@ -72,6 +72,12 @@ pub struct Row {
     pub ended: Option<i64>,
     /// Seconds since its birth.
     pub age: i64,
+    /// Seconds since it began to wait for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<i64>,
+    /// Of one that runs: seconds since it printed or said something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent: Option<i64>,
     #[serde(serialize_with = "crate::verbs::place_as_text")]
     pub worktree: Option<PathBuf>,
     pub deltas: u32,
@@ -203,6 +209,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         Outcome::Active | Outcome::NeedsInput => record.open_questions().cloned().collect(),
         _ => Vec::new(),
     };
+    let now = session.clock.now_secs();
     Ok(Row {
         worker: worker.id,
         handle: record.handle.clone(),
@@ -222,7 +229,9 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         snapshot: worker.wip,
         created: record.created,
         ended: record.ended,
-        age: session.clock.now_secs() - record.created,
+        age: now - record.created,
+        waits: record.ended.filter(|_| record.outcome == Outcome::NeedsInput).map(|at| (now - at).max(0)),
+        silent: (liveness == Some(Liveness::Live)).then(|| silent(session, worker, now)),
         worktree: worktrees.get(&worker.id).cloned(),
         deltas: record.deltas,
         archived: false,
@@ -249,6 +258,14 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
 fn is_barred(worker: &Worker) -> bool {
     let record = &worker.record;
     record.judged.last().is_some_and(|j| j.verb.bars() && j.delta.unwrap_or_default() == record.deltas)
+}
+
+/// Seconds since something came from its agent: a line of output, or a word by the protocol.
+fn silent(session: &Session<'_>, worker: &Worker, now: i64) -> i64 {
+    let local = &session.local;
+    let said = [local.log(worker.id), local.events(worker.id)];
+    let last = said.iter().filter_map(|path| crate::host::written_at(path)).max();
+    (now - last.unwrap_or(worker.record.created)).max(0)
 }
 
 /// The newest delta, if it is all that there is: nothing was seen since that is not in it.

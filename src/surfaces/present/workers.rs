@@ -30,6 +30,9 @@ use crate::verbs::status::Row;
 use crate::verbs::status::Status;
 use crate::verbs::wait::Waited;
 
+/// What is quiet for less than these seconds is not remarkable.
+const LONG: i64 = 60;
+
 impl Page {
     pub fn init(done: &Initialised, json: bool) -> Page {
         Page::of("init", done, json, |done| match done.wrote.as_slice() {
@@ -170,12 +173,15 @@ fn state(row: &Row) -> String {
 }
 
 /// Liveness is a question only while the record says that it runs.
-fn live(row: &Row) -> &'static str {
+fn live(row: &Row) -> String {
+    let long = |what: &str, seconds: Option<i64>| {
+        seconds.filter(|s| *s >= LONG).map(|s| format!("{what} {}", span(s)))
+    };
     match row.liveness {
-        Some(Liveness::Live) => "live",
-        Some(Liveness::Gone) => "gone",
-        Some(Liveness::Unknown) => "unknown",
-        None => "-",
+        Some(Liveness::Live) => long("silent", row.silent).unwrap_or_else(|| "live".to_owned()),
+        Some(Liveness::Gone) => "gone".to_owned(),
+        Some(Liveness::Unknown) => "unknown".to_owned(),
+        None => long("waiting", row.waits).unwrap_or_else(|| "-".to_owned()),
     }
 }
 
@@ -189,7 +195,7 @@ fn table(rows: &[Row]) -> String {
         table.add_row([
             row.handle.to_string(),
             state(row) + &flags,
-            live(row).to_owned(),
+            live(row),
             line(&row.base_name) + &behind,
             work(row),
             span(row.age),
@@ -225,7 +231,7 @@ pub(super) fn facts(card: &Card) -> String {
     let reason = row.reason.as_ref().map(|r| format!(": {}", line(r))).unwrap_or_default();
     field("task", line(&row.task));
     field("outcome", format!("{}{reason}", paint(outcome_style(row), row.outcome.word())));
-    field("liveness", live(row).to_owned());
+    field("liveness", live(row));
     field("flags", words(&row.flags));
     let distance = match row.behind {
         Some(behind) => format!("{behind} behind {}", row.onto.short()),
