@@ -643,7 +643,7 @@ fn exit_codes_are_those_of_the_table() {
     assert_eq!(run(&["land", "one", "--gate", "false"]), 5);
     assert_eq!(run(&["dispatch", "--wait", "--name", "ill", "T", "--", "false"]), 1);
     assert_eq!(run(&["dispatch", "--wait", "--name", "half", "T", "--", "sh", "-c", "echo 1 >x"]), 3);
-    assert_eq!(run(&["dispatch", "--name", "long", "T", "--", "sleep", "60"]), 0);
+    assert_eq!(run(&["dispatch", "--name", "long", "T", "--", "sleep", "600"]), 0);
     assert_eq!(run(&["wait", "long", "--timeout", "0"]), 75);
     assert_eq!(run(&["candidate", "create", "one"]), 0);
     assert_eq!(run(&["candidate", "admit", "one"]), 0);
