@@ -209,3 +209,31 @@ fn who_only_reads_runs_without_a_jail_only_if_a_person_wants_none() {
     let said = "without a jail nothing keeps it from changing files before its plan is approved";
     assert!(ran.err.contains(said), "{}", ran.err);
 }
+
+#[test]
+fn a_kind_and_the_policy_can_ask_for_a_jail() {
+    let world = World::new();
+    world.kind("careful", "---\nrequire_jail: true\n---\n");
+    let script = "pwd > w.txt; git add w.txt; git commit -qm w";
+    let work = ["--", "sh", "-c", script];
+    // The person's own configuration says `none`.
+    world.of_kind("careful", "w", &[], &work).refused("no-jail", 1);
+    world.worker("free", script);
+    world.write(".skein/policy.toml", "require_jail = true\n");
+    world.commit("policy");
+    let dispatch =
+        |options: &[&str]| world.skein(&[&["dispatch", "--wait"], options, &["t"], &work].concat());
+    dispatch(&["--name", "w"]).refused("no-jail", 1);
+    dispatch(&["--name", "w", "--jail", "none"]).refused("no-jail", 1);
+    world.skein(&["land", "free", "--gate", "true"]).refused("no-jail", 1);
+    world.skein(&["land", "free"]).ok();
+    if crate::jail::possible() {
+        world.of_kind("careful", "w", &["--jail", "bwrap"], &work).ok();
+        world.git(["config", "skein.jail", "auto"]);
+        assert!(dispatch(&["--name", "x"]).ok().out.contains("jail      bwrap\n"));
+        world.skein(&["check", "w", "--check", "! touch /outside"]).ok();
+    }
+    world.write(".skein/policy.toml", "require_jail = 'yes'\n");
+    world.commit("bad policy");
+    dispatch(&["--name", "y"]).refused("bad-policy", 1);
+}

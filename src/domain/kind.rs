@@ -60,6 +60,8 @@ pub struct Kind {
     pub agent: Option<String>,
     pub argv: Vec<String>,
     pub read_only: bool,
+    /// It runs in a jail or not at all.
+    pub require_jail: bool,
     pub plan_gate: bool,
     /// How deep its workers may start others.
     pub can_spawn: Option<u32>,
@@ -107,6 +109,7 @@ impl Kind {
             agent,
             argv,
             read_only: front.truth("read_only")?,
+            require_jail: front.truth("require_jail")?,
             plan_gate: front.truth("plan_gate")?,
             can_spawn: front.depth("can_spawn")?,
             decision_rights: front.list("decision_rights")?,

@@ -14,6 +14,8 @@ pub struct Policy {
     pub require_verdict: bool,
     /// The mails of those who may judge; anybody where none is named.
     pub verdict_actors: Vec<String>,
+    /// Workers, gates and checks run in a jail or not at all.
+    pub require_jail: bool,
     #[serde(flatten)]
     others: BTreeMap<String, toml::Value>,
 }
@@ -40,9 +42,16 @@ mod tests {
         let read = |text: &str| Policy::parse(text.as_bytes());
         assert_eq!(read("").unwrap(), Policy::default());
         let policy = read("require_verdict = true\nverdict_actors = ['a@b']\nnew = { a = 1 }\n").unwrap();
-        assert!(policy.require_verdict && policy.verdict_actors == ["a@b"]);
+        assert!(policy.require_verdict && policy.verdict_actors == ["a@b"] && !policy.require_jail);
+        assert!(read("require_jail = true").unwrap().require_jail);
         assert_eq!(policy.unknown().collect::<Vec<_>>(), ["new"]);
-        for bad in ["require_verdict = 1", "verdict_actors = 'a@b'", "require_verdict", "a = 1\na = 2"] {
+        for bad in [
+            "require_verdict = 1",
+            "require_jail = 'bwrap'",
+            "verdict_actors = 'a@b'",
+            "require_verdict",
+            "a = 1\na = 2",
+        ] {
             assert!(read(bad).is_err(), "{bad}");
         }
         assert!(Policy::parse(b"\xff").is_err());

@@ -45,6 +45,7 @@ use crate::verbs::outside::Outside;
 use crate::verbs::pane;
 use crate::verbs::pause;
 use crate::verbs::pause::AtLimit;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
 use serde::Serialize;
@@ -139,7 +140,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
 pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched> {
     let view = session.view()?;
     let kind = kinds::choose(session, &view, request.kind.as_deref())?;
-    let request = &with_agent(session, &kind.complete(request))?;
+    let request = &with_agent(session, &bound(session, &view, kind.complete(request))?)?;
     let wish = check(session, request)?;
     pause::heed(session, request.at_limit, &request.argv)?;
     let (onto, target) = target(session, &view, request)?;
@@ -194,6 +195,12 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
     })
 }
 
+/// The request with what the team's policy asks of all workers.
+fn bound(session: &Session<'_>, view: &View, request: Request) -> Result<Request> {
+    let require_jail = request.require_jail || policy::requires_jail(session, view)?;
+    Ok(Request { require_jail, ..request })
+}
+
 /// What it is shut in by. Of a worker that may only read this is what keeps it from writing: it runs without a jail
 /// only if the person wants none.
 fn level(session: &Session<'_>, request: &Request) -> Result<Jail> {
@@ -233,7 +240,7 @@ pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(
 /// Refuses what can be known to be wrong with a request now. Nothing is written.
 pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result<()> {
     let kind = kinds::choose(session, view, request.kind.as_deref())?;
-    let request = &with_agent(session, &kind.complete(request))?;
+    let request = &with_agent(session, &bound(session, view, kind.complete(request))?)?;
     check(session, request)?;
     let (onto, target) = target(session, view, request)?;
     base(session, request, &onto, target).map(drop)

@@ -33,6 +33,7 @@ use crate::state::append;
 use crate::state::tip;
 use crate::verbs::jail;
 use crate::verbs::jail::Cell;
+use crate::verbs::policy;
 use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
@@ -131,7 +132,7 @@ pub fn each(
         }
         let room = match &mut room {
             Some(room) => room,
-            None => room.insert(Running::begin(session, candidate, op, checks, how.tools)?),
+            None => room.insert(Running::begin(session, view, candidate, op, checks, how.tools)?),
         };
         session.tell(format!("gate: {command}"));
         let (ended, tools) = room.run(command)?;
@@ -187,6 +188,7 @@ struct Running<'s> {
 impl<'s> Running<'s> {
     fn begin(
         session: &'s Session<'_>,
+        view: &View,
         candidate: Oid,
         op: OpId,
         checks: &'s Checks<'s>,
@@ -194,7 +196,7 @@ impl<'s> Running<'s> {
     ) -> Result<Running<'s>> {
         let bounds = Bounds::of(&session.config)?;
         let level = match checks.least {
-            Jail::None => jail::level(session, None, false)?,
+            Jail::None => jail::level(session, None, policy::requires_jail(session, view)?)?,
             Jail::Bwrap => jail::level(session, Some(Jail::Bwrap.word()), true)?,
         };
         let room = Room::make(session, candidate, op)?;

@@ -272,6 +272,7 @@ impl Chosen {
             }
         }
         made.only_reads |= kind.read_only;
+        made.require_jail |= kind.require_jail;
         made
     }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::Barred;
 use crate::domain::Judged;
+use crate::domain::Oid;
 use crate::domain::POLICY;
 use crate::domain::Policy;
 use crate::domain::RefName;
@@ -16,26 +17,33 @@ use crate::state::DeltaRecord;
 use crate::state::LIST_LANES;
 use crate::state::View;
 use crate::verbs::candidate::Source;
+use crate::verbs::kinds;
 use crate::verbs::session::Session;
 
 /// The policy at the tip of the trunk, or of `onto` where nobody knows which branch that is: never a worker's.
 fn read(session: &Session<'_>, view: &View, onto: &RefName) -> Result<(Policy, RefName)> {
     let trunk = session.trunk(view).unwrap_or_else(|_| onto.clone());
+    let tree = session.repo.objects.tree_of(session.branch_tip(view, &trunk)?)?;
+    Ok((read_at(session, tree, trunk.short())?, trunk))
+}
+
+/// The policy in the tree of the branch `trunk`.
+fn read_at(session: &Session<'_>, tree: Oid, trunk: &str) -> Result<Policy> {
     let objects = &session.repo.objects;
-    let tree = objects.tree_of(session.branch_tip(view, &trunk)?)?;
-    let Some((_, blob)) = objects.entry_at(tree, POLICY.into())? else {
-        return Ok((Policy::default(), trunk));
-    };
-    match Policy::parse(&objects.blob(blob)?) {
-        Ok(policy) => Ok((policy, trunk)),
-        Err(why) => {
-            Err(Refusal::new(Token::BadPolicy, format!("{POLICY} of {} cannot be read", trunk.short()))
-                .lines(why.lines().map(ToOwned::to_owned))
-                .show(format!("git show {}:{POLICY}", trunk.short()))
-                .next("correct it there; nothing lands and nobody judges meanwhile")
-                .into())
-        }
-    }
+    let Some((_, blob)) = objects.entry_at(tree, POLICY.into())? else { return Ok(Policy::default()) };
+    Policy::parse(&objects.blob(blob)?).map_err(|why| {
+        Refusal::new(Token::BadPolicy, format!("{POLICY} of {trunk} cannot be read"))
+            .lines(why.lines().map(ToOwned::to_owned))
+            .show(format!("git show {trunk}:{POLICY}"))
+            .next("correct it there; nothing starts, lands or is judged meanwhile")
+            .into()
+    })
+}
+
+/// Whether workers, gates and checks may run in a jail only.
+pub fn requires_jail(session: &Session<'_>, view: &View) -> Result<bool> {
+    let Some(tree) = kinds::trunk_tree(session, view)? else { return Ok(false) };
+    Ok(read_at(session, tree, session.trunk(view)?.short())?.require_jail)
 }
 
 /// Refuses a person whom the policy does not let judge work for `onto`. Keys of it that mean nothing are named.
