@@ -87,6 +87,8 @@ fn nothing_is_changed_before_the_plan_is_approved_and_then_it_is_kept_to() {
             (&plan["planned"], &plan["off_plan"], &plan["untouched"]),
             (&json!(["n"]), &json!(["off"]), &json!(["src/**"]))
         );
+        let imported = world.skein(&["import", "w"]).ok().out;
+        assert!(imported.contains("  off its plan: off\n"), "{imported}");
         world.skein(&["land", "w"]).ok();
         assert_eq!(world.git(["show", "main:n"]), "1");
         world.check();

@@ -1,5 +1,6 @@
 //! The records of version 1: JSON with sorted keys. docs/schema.md describes every field.
 
+use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Flag;
 use crate::domain::Handle;
@@ -147,6 +148,12 @@ impl WorkerRecord {
     /// The plan that a person has to decide on, if that is what it waits for.
     pub fn open_plan(&self) -> Option<&LaidOut> {
         self.plans.last().filter(|plan| plan.decided.is_none() && self.outcome == Outcome::NeedsInput)
+    }
+
+    /// Which of `changes` are not in the plan that it laid out last.
+    pub fn off_plan(&self, changes: &[Change]) -> Result<Vec<String>> {
+        let against = self.plans.last().map(|plan| plan.against(changes)).transpose()?;
+        Ok(against.map(|against| against.off_plan).unwrap_or_default())
     }
 
     /// How many workers stand above it.

@@ -55,6 +55,9 @@ pub struct Noted {
     pub leftovers: Vec<String>,
     /// Changed outside the globs that dispatch declared.
     pub undeclared: Vec<String>,
+    /// Changed though it is not in the plan that was approved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub off_plan: Vec<String>,
     /// Could not be captured, with the reason.
     pub skipped: Vec<String>,
     /// The worker made git ignore them.
@@ -177,6 +180,7 @@ fn of_seen(
     let noted = Noted {
         leftovers: leftovers.iter().map(|c| text(&c.path)).collect(),
         undeclared: undeclared(worker, &changes)?,
+        off_plan: worker.record.off_plan(&changes)?,
         skipped: seen.skipped,
         ignored: seen.ignored,
         attributes: rules.iter().map(text).collect(),

@@ -73,8 +73,7 @@ impl Weighing {
             .filter(|(_, _, theirs)| !shared(changes, theirs).is_empty())
             .map(|(_, handle, _)| handle.to_string())
             .collect();
-        let plan = record.plans.last().map(|plan| plan.against(changes)).transpose()?;
-        let off_plan = plan.map(|against| against.off_plan).unwrap_or_default();
+        let off_plan = record.off_plan(changes)?;
         let sensitive: Vec<&str> = session.config.all("skein.sensitive").collect();
         let risk = risk(&Looked {
             changes,

@@ -89,6 +89,7 @@ fn warnings(noted: &Noted) -> String {
     for (what, items) in [
         ("not committed, kept in the snapshot only", &noted.leftovers),
         ("outside the declared paths", &noted.undeclared),
+        ("off its plan", &noted.off_plan),
         ("could not be captured", &noted.skipped),
         ("ignored by its own rule", &noted.ignored),
         ("changes how git stores files", &noted.attributes),
