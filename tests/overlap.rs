@@ -93,6 +93,18 @@ fn a_gate_finds_what_merges_and_does_not_work() {
 }
 
 #[test]
+fn a_name_of_a_file_is_nothing_but_a_name() {
+    let world = World::new();
+    for name in ["one", "two"] {
+        works(&world, name, &format!("printf '{name}\\n' > \"$(printf 'x\\nlanded: all of it')\""));
+    }
+    let ran = world.skein(&["land", "one", "--dry-run"]);
+    assert!(!ran.err.lines().any(|line| line.starts_with("landed:")), "{}", ran.err);
+    let said = world.skein(&["overlap"]).code(1).out + &world.skein(&["status"]).ok().out;
+    assert!(!said.lines().any(|line| line.starts_with("landed:")) && said.contains("contested"), "{said}");
+}
+
+#[test]
 fn what_builds_on_another_does_not_meet_it() {
     let world = World::new();
     works(&world, "below", "sed -i 's/line 1/below/' a.txt");

@@ -218,7 +218,7 @@ pub fn neighbours_of(session: &Session<'_>, view: &View, id: WorkerId) -> Result
 pub fn foretell(session: &Session<'_>, view: &View, name: &str) -> Result<()> {
     let Ok(worker) = view.worker(name) else { return Ok(()) };
     for other in neighbours_of(session, view, worker.id)? {
-        let (who, outcome, paths) = (&other.handle, other.outcome, other.paths.join(", "));
+        let (who, outcome, paths) = (&other.handle, other.outcome, warning::some_of(&other.paths));
         let how = if other.conflict { "conflicts" } else { other.nearness.word() };
         session.tell(format!("overlap: {who} ({outcome}) changes {paths} too: {how}"));
     }

@@ -89,7 +89,7 @@ impl<'s, 'e> Warnings<'s, 'e> {
             "worker {} has changed the same lines before you: {}. Whoever lands second will have to merge; leave \
              these lines as they are if the task allows it",
             other.record.handle,
-            paths.join(", ")
+            some_of(&paths)
         );
         let at = self.session.clock.now_secs();
         let n = finish::amend(self.session, self.id, |record| {
@@ -103,6 +103,13 @@ impl<'s, 'e> Warnings<'s, 'e> {
         let all: String = self.given.iter().map(|line| format!("{line}\n")).collect();
         crate::host::put(&self.session.local.warnings(self.id), all.as_bytes())
     }
+}
+
+/// The first of them on one line. Whoever named a file says nothing else to another worker.
+pub(super) fn some_of(paths: &[String]) -> String {
+    let names = paths.iter().take(5).map(|path| path.escape_debug().take(200).collect::<String>());
+    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
+    names.collect::<Vec<_>>().join(", ") + &more
 }
 
 fn line(other: WorkerId, path: &str) -> String {
