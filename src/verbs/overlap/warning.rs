@@ -26,7 +26,7 @@ pub struct Warnings<'s, 'e> {
     recorder: &'s Recorder<'s, 'e>,
     id: WorkerId,
     base: Oid,
-    /// Another worker and a path, a line each, as [`line`] makes them.
+    /// Another worker and a path, a line each, as [`line()`] makes them.
     given: BTreeSet<String>,
 }
 
