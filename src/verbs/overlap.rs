@@ -136,7 +136,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Found> {
     let named = named.collect::<Result<Vec<WorkerId>>>()?;
     let scratch = session.repo.objects.scratch()?;
     let ledger = Ledger::load(&session.repo, &view)?;
-    let at_work = at_work(session, &view, &ledger, &scratch, &named)?;
+    let at_work = at_work(session, &view, &ledger, Some(&scratch), &named)?;
     let works: Vec<Work> = at_work.iter().map(|(_, work)| *work).collect();
     let ask = if request.gates.is_empty() { Ask::Meeting } else { Ask::Every };
     let mut pairs = Vec::new();
@@ -160,17 +160,22 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Found> {
     Ok(Found { workers: at_work.iter().map(looked).collect(), pairs })
 }
 
-/// The open workers with work that has not landed, and those that were named.
+/// The open workers with work that has not landed, and those that were named. Where nobody asked for a look, and so
+/// there is no `scratch` for it, one whose files only a filter could tell is left out.
 fn at_work<'v>(
     session: &Session<'_>,
     view: &'v View,
     ledger: &Ledger,
-    scratch: &Objects,
+    scratch: Option<&Objects>,
     named: &[WorkerId],
 ) -> Result<Vec<(&'v Worker, Work)>> {
     let mut found = Vec::new();
     for worker in unlanded(view, ledger, named) {
-        let (head, tree) = stored::picture_in(session, worker, scratch)?;
+        let picture = match scratch {
+            Some(scratch) => Some(stored::picture_in(session, worker, scratch)?),
+            None => stored::known_picture(session, worker)?,
+        };
+        let Some((head, tree)) = picture else { continue };
         let base = worker.record.base;
         if tree != session.repo.objects.tree_of(base)? {
             found.push((worker, Work { base, head, tree }));
@@ -232,7 +237,7 @@ fn met(
     one: Option<WorkerId>,
 ) -> Result<BTreeMap<WorkerId, Vec<Neighbour>>> {
     let scratch = session.repo.objects.scratch()?;
-    let at_work = at_work(session, view, ledger, &scratch, one.as_slice())?;
+    let at_work = at_work(session, view, ledger, None, one.as_slice())?;
     let works: Vec<Work> = at_work.iter().map(|(_, work)| *work).collect();
     let ask = match one.map(|id| at_work.iter().position(|(worker, _)| worker.id == id)) {
         None => Ask::Meeting,

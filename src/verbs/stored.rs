@@ -149,6 +149,12 @@ pub fn picture_in(session: &Session<'_>, worker: &Worker, objects: &Objects) -> 
     Ok((head, known.unwrap_or_else(|| converted(session, worker, head, disk, objects))))
 }
 
+/// The same as far as it is known: no filter runs.
+pub fn known_picture(session: &Session<'_>, worker: &Worker) -> Result<Option<(Oid, Oid)>> {
+    let (head, disk) = custody::picture(session, worker)?;
+    Ok(known(session, worker, head, disk)?.map(|tree| (head, tree)))
+}
+
 /// The tree, where nothing has to be converted for it, or must be.
 fn known(session: &Session<'_>, worker: &Worker, head: Oid, disk: Oid) -> Result<Option<Oid>> {
     let record = &worker.record;
