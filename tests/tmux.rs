@@ -184,11 +184,12 @@ fn a_worker_that_goes_on_has_a_window_again() {
     place.skein(&["resume", "w"]).ok();
     until("the new screen is shown", || place.skein(&["peek", "w"]).out.contains("second screen"));
     assert!(!place.skein(&["peek", "w"]).ok().out.contains("first screen"));
-    assert_eq!(place.tmux(&["list-windows", "-a", "-F", "#W"]), "status\nw\n", "the old window has gone");
+    let windows = || place.tmux(&["list-windows", "-a", "-F", "#W"]);
+    until("the old window has gone", || windows() == "status\nw\n");
     place.skein(&["tell", "w", "to the end"]).ok();
     place.skein(&["wait", "w"]).ok();
     assert_eq!(fs::read_to_string(place.world.worktree("w").join("told")).unwrap(), "to the end\n");
-    assert!(place.skein(&["peek", "w"]).ok().out.contains("bye"));
+    until("its last screen is shown", || place.skein(&["peek", "w"]).out.contains("bye"));
 }
 
 #[test]
