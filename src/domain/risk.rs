@@ -5,6 +5,7 @@ use crate::domain::Flag;
 use crate::domain::Globs;
 use crate::domain::PROTECTED;
 use crate::domain::Result;
+use crate::domain::some_of;
 use bstr::ByteSlice;
 use serde::Deserialize;
 use serde::Serialize;
@@ -103,7 +104,7 @@ pub fn risk(seen: &Looked<'_>) -> Result<Risk> {
     let mut found = Vec::new();
     let mut add = |level: RiskLevel, what: &str, names: Vec<String>| {
         if !names.is_empty() {
-            found.push((level, format!("{what}: {}", some_of(&names))));
+            found.push((level, format!("{what}: {}", some_of(names.iter().cloned(), 3))));
         }
     };
     add(High, "sensitive", paths(&|c| sensitive.covers(c.path.as_bstr())));
@@ -129,11 +130,6 @@ pub fn risk(seen: &Looked<'_>) -> Result<Risk> {
     found.sort_by_key(|(level, _)| std::cmp::Reverse(*level));
     let level = found.first().map_or(RiskLevel::Low, |(level, _)| *level);
     Ok(Risk { level, reasons: found.into_iter().map(|(_, reason)| reason).collect() })
-}
-
-fn some_of(names: &[String]) -> String {
-    let more = if names.len() > 3 { format!(" and {} more", names.len() - 3) } else { String::new() };
-    names.iter().take(3).cloned().collect::<Vec<_>>().join(", ") + &more
 }
 
 #[cfg(test)]

@@ -34,6 +34,11 @@ impl Evidence {
     pub fn is_pass(&self, allow_empty: bool) -> bool {
         self.exit == Some(0) && (allow_empty || self.tests != Some(0))
     }
+
+    /// How it ended, in words.
+    pub fn ended(&self) -> String {
+        self.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"))
+    }
 }
 
 /// The part of a tree that a command reads: another tree with the same part need not be checked again.

@@ -71,8 +71,7 @@ fn subject(record: &LaneRecord) -> String {
         Entry::Undone(u) => format!("undone: {}", undo(u)),
         Entry::Abandoned { why } => format!("abandoned: {why}"),
         Entry::Evidence(e) => {
-            let exit = e.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
-            format!("evidence: {exit} on tree {}: {}", e.tree.short(), e.command)
+            format!("evidence: {} on tree {}: {}", e.ended(), e.tree.short(), e.command)
         }
         Entry::Verdict(v) => {
             let delta = v.delta.map(|n| format!(" delta {n}")).unwrap_or_default();

@@ -107,8 +107,7 @@ fn evidence(session: &Session<'_>, worker: &Worker, runs: &[Ran], all: &mut Arti
         trees.insert(objects.tree_of(commit)?);
     }
     for run in runs.iter().filter(|run| trees.contains(&run.evidence.tree)) {
-        let exit = run.evidence.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
-        let title = format!("{exit}: {}", run.evidence.command);
+        let title = format!("{}: {}", run.evidence.ended(), run.evidence.command);
         let output = run.output(&session.repo)?;
         all.add_titled(ArtifactKind::Evidence, run.at, &title, &format!("{title}\n{output}"));
     }

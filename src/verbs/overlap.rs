@@ -36,6 +36,7 @@ pub use pairs::bench_overlaps;
 use pairs::overlaps;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 pub use warning::Warnings;
 
 /// The most pairs that are looked at where nobody asked: those of twenty workers.
@@ -124,6 +125,13 @@ pub struct Neighbour {
     pub conflict: bool,
 }
 
+impl Neighbour {
+    /// How they meet, in a word.
+    pub fn how(&self) -> &'static str {
+        if self.conflict { "conflicts" } else { self.nearness.word() }
+    }
+}
+
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Found> {
     let view = match request.gates.is_empty() {
         true => session.view()?,
@@ -210,13 +218,15 @@ pub fn neighbours_of(session: &Session<'_>, view: &View, id: WorkerId) -> Result
     if !(2..UNASKED).contains(&view.workers.len()) {
         return Ok(Vec::new());
     }
-    // Most meet nobody: what has landed is asked about last.
-    let nothing = Ledger::default();
-    if !met(session, view, &nothing, Some(id))?.contains_key(&id) {
-        return Ok(Vec::new());
+    let mut found = met(session, view, &Ledger::default(), Some(id))?.remove(&id).unwrap_or_default();
+    if found.is_empty() {
+        return Ok(found);
     }
+    // Most meet nobody: what has landed is asked about last.
     let ledger = Ledger::load(&session.repo, view)?;
-    Ok(met(session, view, &ledger, Some(id))?.remove(&id).unwrap_or_default())
+    let left: BTreeSet<&Handle> = unlanded(view, &ledger, &[]).map(|w| &w.record.handle).collect();
+    found.retain(|other| left.contains(&other.handle));
+    Ok(found)
 }
 
 /// Says before a landing whose work comes near it.
@@ -224,8 +234,7 @@ pub fn foretell(session: &Session<'_>, view: &View, name: &str) -> Result<()> {
     let Ok(worker) = view.worker(name) else { return Ok(()) };
     for other in neighbours_of(session, view, worker.id)? {
         let (who, outcome, paths) = (&other.handle, other.outcome, warning::some_of(&other.paths));
-        let how = if other.conflict { "conflicts" } else { other.nearness.word() };
-        session.tell(format!("overlap: {who} ({outcome}) changes {paths} too: {how}"));
+        session.tell(format!("overlap: {who} ({outcome}) changes {paths} too: {}", other.how()));
     }
     Ok(())
 }

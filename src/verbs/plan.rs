@@ -22,10 +22,9 @@ use crate::state::Worker;
 use crate::verbs::custody;
 use crate::verbs::finish;
 use crate::verbs::init;
-use crate::verbs::pause::AtLimit;
-use crate::verbs::resume;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
+use crate::verbs::tell;
 use bstr::ByteSlice;
 use serde::Serialize;
 
@@ -88,13 +87,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Read> {
     })?;
     crate::fault::point("plan: verdict recorded");
     let (id, plans) = (worker.id, worker.record.plans.len());
-    let resumed = match resume::run(session, &id.to_string(), None, AtLimit::Refuse) {
-        Ok(_) => true,
-        Err(failure) => {
-            session.tell(format!("it is not taken up again: {failure}"));
-            false
-        }
-    };
+    let resumed = tell::taken_up(session, id);
     Ok(Read { worker: id, handle, plan, plans, now: true, resumed })
 }
 

@@ -202,7 +202,7 @@ impl World {
     #[track_caller]
     pub fn git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         let output = self.try_git(args);
-        assert!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "git: {output:?}");
         String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
     }
 

@@ -53,11 +53,10 @@ fn compared(one: &Compared) -> String {
 }
 
 fn facts(evidence: &Evidence) -> String {
-    let exit = evidence.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
     let tests =
         evidence.tests.map(|n| format!(", {}", count(usize::try_from(n).unwrap_or(usize::MAX), "test")));
     let seconds = evidence.millis as f64 / 1000.0;
-    format!("{exit}{}, {seconds:.1} s", tests.unwrap_or_default())
+    format!("{}{}, {seconds:.1} s", evidence.ended(), tests.unwrap_or_default())
 }
 
 fn tools(evidence: &Evidence) -> String {

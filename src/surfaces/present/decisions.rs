@@ -173,8 +173,7 @@ fn decision(one: &log::Decided) -> String {
         field("said", &line(said));
     }
     for ran in &one.ran {
-        let exit = ran.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
-        field("evidence", &format!("{exit}: {}", line(&ran.command)));
+        field("evidence", &format!("{}: {}", ran.ended(), line(&ran.command)));
     }
     if let Some(retry) = v.retry {
         field("retry", &retry.to_string());

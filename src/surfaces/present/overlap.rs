@@ -77,6 +77,6 @@ pub(super) fn neighbour(other: &Neighbour) -> String {
         [path] => line(path),
         paths => count(paths.len(), "file"),
     };
-    let how = if other.conflict { paint(BAD, "conflicts") } else { paint(WARN, other.nearness.word()) };
+    let how = paint(if other.conflict { BAD } else { WARN }, other.how());
     format!("{} in {paths}: {how}", other.handle)
 }

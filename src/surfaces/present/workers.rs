@@ -1,5 +1,6 @@
 //! Workers: how one is born, listed, shown, waited for.
 
+use crate::domain;
 use crate::domain::Flag;
 use crate::domain::Jail;
 use crate::domain::Liveness;
@@ -133,9 +134,7 @@ fn spent(said: &Tally) -> String {
 
 /// The first of many names.
 fn some_of(names: &[String]) -> String {
-    let some: Vec<String> = names.iter().take(5).map(|name| line(name)).collect();
-    let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-    some.join(", ") + &more
+    domain::some_of(names.iter().map(|name| line(name)), 5)
 }
 
 fn outcome_style(row: &Row) -> anstyle::Style {

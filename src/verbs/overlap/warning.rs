@@ -1,6 +1,7 @@
 //! Tells a worker at work that it has come to lines which another has changed already: in the next look at its
 //! tree, as a message like a person's.
 
+use crate::domain;
 use crate::domain::Liveness;
 use crate::domain::Nearness;
 use crate::domain::Oid;
@@ -107,9 +108,7 @@ impl<'s, 'e> Warnings<'s, 'e> {
 
 /// The first of them on one line. Whoever named a file says nothing else to another worker.
 pub(super) fn some_of(paths: &[String]) -> String {
-    let names = paths.iter().take(5).map(|path| path.escape_debug().take(200).collect::<String>());
-    let more = if paths.len() > 5 { format!(" and {} more", paths.len() - 5) } else { String::new() };
-    names.collect::<Vec<_>>().join(", ") + &more
+    domain::some_of(paths.iter().map(|path| path.escape_debug().take(200).collect()), 5)
 }
 
 fn line(other: WorkerId, path: &str) -> String {
