@@ -6,6 +6,7 @@ use crate::protocol::levels;
 use crate::protocol::refusals;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::is_over;
 use crate::support::acts::until;
 use serde_json::Value;
 use serde_json::json;
@@ -240,6 +241,9 @@ fn so_many_run_at_a_time_and_no_more() {
     assert!(said.matches("and 8 are the most").count() >= 2, "{said}");
     assert_eq!(world.children().len(), 9, "{said}");
     world.skein(&["wait"]);
+    // Each of them tells its end to who started it, when its own record says already that it has ended.
+    let all = world.lines(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/skein/worker"]);
+    until("their supervisors end", || all.iter().all(|id| is_over(id)));
     world.check();
 }
 
