@@ -11,10 +11,13 @@ use gix::refs::Target;
 use gix::refs::file::Store;
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 use std::time::SystemTime;
 
-/// A listing that crossed a `pack-refs` is made again; so often at most.
-const TRIES: usize = 20;
+/// A listing that crossed a `pack-refs` or a deletion is made again; so often at most.
+const TRIES: u32 = 20;
+
+const PAUSE: Duration = Duration::from_micros(500);
 
 fn store(common: &Path, hash: gix::hash::Kind) -> Store {
     Store::at(common.to_owned(), hash)
@@ -26,15 +29,27 @@ fn failed(what: &str, e: impl Display) -> Failure {
 
 /// See [`crate::plumbing::Repo::refs`].
 pub(super) fn list(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
-    for _ in 0..TRIES {
+    settled(common, || list_once(common, hash, prefixes))
+}
+
+/// What `look` finds when nobody packs or deletes refs meanwhile.
+fn settled<T>(common: &Path, look: impl Fn() -> Result<T>) -> Result<T> {
+    let mut found = Err(failed("the refs", "they are packed over and over"));
+    for tried in 1..=TRIES {
         let before = stamp(common);
-        let listed = list_once(common, hash, prefixes);
+        let now = look();
         // A ref that is packed meanwhile is in neither the old packed file nor among the loose ones.
-        if stamp(common) == before {
-            return listed;
+        let same = stamp(common) == before;
+        if same && now.is_ok() {
+            return now;
+        }
+        // A file that was listed may be gone when it is opened: packed before we looked, or deleted.
+        if same {
+            found = now;
+            std::thread::sleep(PAUSE * tried);
         }
     }
-    Err(failed("the refs", "they are packed over and over"))
+    found
 }
 
 fn stamp(common: &Path) -> Option<(u64, SystemTime, u64)> {
@@ -66,15 +81,17 @@ fn list_once(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<
 
 /// See [`crate::plumbing::Repo::dangling`].
 pub(super) fn dangling(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<RefName>> {
-    let store = store(common, hash);
-    let mut found = Vec::new();
-    for item in items(&store, prefixes)? {
-        let name = RefName::new(item.name.as_bstr().to_str_lossy())?;
-        if resolve(&store, item)?.is_none() {
-            found.push(name);
+    settled(common, || {
+        let store = store(common, hash);
+        let mut found = Vec::new();
+        for item in items(&store, prefixes)? {
+            let name = RefName::new(item.name.as_bstr().to_str_lossy())?;
+            if resolve(&store, item)?.is_none() {
+                found.push(name);
+            }
         }
-    }
-    Ok(found)
+        Ok(found)
+    })
 }
 
 /// What stands below `prefixes`, in no order and some of it twice.

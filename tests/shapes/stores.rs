@@ -107,6 +107,27 @@ fn all_refs_packed_and_every_index_of_packs() {
     }
 }
 
+/// A file of a ref that was listed may be gone when it is opened.
+#[test]
+fn refs_that_are_packed_and_deleted_meanwhile() {
+    let world = with_history(World::in_memory());
+    round(&world, "one");
+    let each = |verb: &str| (0..40).map(|i| format!("{verb} refs/heads/x{i}")).collect::<Vec<_>>();
+    let (made, gone) = (each("create").join(" HEAD\\n") + " HEAD\\n", each("delete").join("\\n") + "\\n");
+    let churn = format!(
+        "!until test -f .git/over; do printf '{made}' | git update-ref --stdin; git pack-refs --all
+        printf '{gone}' | git update-ref --stdin; done"
+    );
+    std::thread::scope(|scope| {
+        let churns = scope.spawn(|| world.try_git(["-c", &format!("alias.churn={churn}"), "churn"]));
+        let failed = (0..120).map(|_| world.skein(&["status"])).find(|ran| ran.code != 0);
+        std::fs::write(world.path(".git/over"), "").unwrap();
+        let churned = churns.join().unwrap();
+        assert!(churned.status.success(), "{churned:?}");
+        assert!(failed.is_none(), "{failed:?}");
+    });
+}
+
 /// Blobs come only when somebody asks for them.
 #[test]
 fn a_clone_without_blobs() {
