@@ -172,7 +172,9 @@ impl Repo {
         let mut wanted: Vec<Oid> = strays.iter().rev().copied().chain([head]).collect();
         wanted.retain(|oid| !self.objects.exists(*oid));
         if !wanted.is_empty() {
-            self.bring(private, &wanted, base, now, quota)?;
+            // What came in before may not be whole, and nothing can build on it; then all of it comes anew.
+            let onto = |known| self.bring(private, &wanted, base, known, quota);
+            onto(now).or_else(|failed| now.map_or(Err(failed), |_| onto(None)))?;
         }
         if !self.objects.exists(head) {
             return Err(quarantined(&format!("its HEAD {head} is not there"), Vec::new()));
@@ -180,13 +182,7 @@ impl Repo {
         let come: Vec<Oid> =
             strays.into_iter().rev().chain([head]).filter(|oid| self.objects.exists(*oid)).collect();
         self.weigh(&come, base, quota)?;
-        let mut at = now;
-        for oid in come {
-            if at != Some(oid) {
-                self.move_head(admin, oid, at)?;
-            }
-            at = Some(oid);
-        }
+        self.move_head(admin, now, &come)?;
         self.bring_again(private, admin, base, quota)
     }
 
@@ -216,12 +212,19 @@ impl Repo {
         self.let_go(private)
     }
 
-    fn move_head(&self, admin: &Admin, to: Oid, from: Option<Oid>) -> Result<()> {
-        let mut args = vec!["update-ref".to_owned(), "--no-deref".into(), "--create-reflog".into()];
-        args.extend(["-m".into(), "taken in".into(), "HEAD".into(), to.to_string()]);
-        args.extend(from.map(|oid| oid.to_string()));
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        self.git.expect(&Call::new([git_dir(&admin.dir)]).args(&args)).map(drop)
+    /// Moves the worktree's `HEAD` from `from` by way of each of `way`. What came in is not named before this ends,
+    /// so that all moves are one process.
+    fn move_head(&self, admin: &Admin, from: Option<Oid>, way: &[Oid]) -> Result<()> {
+        let (mut at, mut moves) = (from, String::new());
+        for to in way.iter().copied() {
+            if at != Some(to) {
+                let old = at.map(|oid| oid.to_string()).unwrap_or_default();
+                moves.push_str(&format!("start\0update HEAD\0{to}\0{old}\0prepare\0commit\0"));
+            }
+            at = Some(to);
+        }
+        let args = ["update-ref", "--no-deref", "--create-reflog", "-m", "taken in", "-z", "--stdin"];
+        self.git.expect(&Call::new([git_dir(&admin.dir)]).args(&args).stdin(moves.as_bytes())).map(drop)
     }
 
     /// Packs what is new in `tips` and takes the pack through git's own checks.
@@ -431,9 +434,27 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         let to = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             copy_tree(&entry.path(), &to)?;
-        } else {
+        } else if to.extension().is_none_or(|kind| kind != "lock") {
+            // A lock is of a git that works here now; in the copy nobody would ever free it.
             fs::copy(entry.path(), to)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_not_copied() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(from.path().join("logs")).unwrap();
+        for file in ["HEAD", "HEAD.lock", "logs/HEAD", "logs/HEAD.lock"] {
+            fs::write(from.path().join(file), file).unwrap();
+        }
+        copy_tree(from.path(), &to.path().join("copy")).unwrap();
+        let there = |file: &str| to.path().join("copy").join(file).exists();
+        assert!(there("HEAD") && there("logs/HEAD") && !there("HEAD.lock") && !there("logs/HEAD.lock"));
+    }
 }
