@@ -4,6 +4,7 @@
 use crate::jail::possible;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::is_free;
 use crate::support::acts::runs;
 use crate::support::acts::until;
 use std::fs;
@@ -403,7 +404,7 @@ fn a_killed_supervisor_leaves_what_was_said() {
         until("a question", || !world.field("w", "asks").is_null());
         let supervisor = fs::read_to_string(run.join("pid")).unwrap();
         Command::new("kill").args(["-KILL", supervisor.trim()]).output().unwrap();
-        until("the supervisor to end", || !runs(supervisor.trim()));
+        until("the supervisor to end", || !runs(supervisor.trim()) && is_free(&run));
         world.pretends(&run, &["note", "x"]).refused("not-a-worker", 1);
         let told = world.skein(&["tell", "w", "yes"]);
         told.refused("undeliverable", 1);

@@ -6,6 +6,7 @@ use crate::protocol::levels;
 use crate::protocol::refusals;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::is_free;
 use crate::support::acts::is_over;
 use crate::support::acts::until;
 use serde_json::Value;
@@ -243,7 +244,8 @@ fn so_many_run_at_a_time_and_no_more() {
     world.skein(&["wait"]);
     // Each of them tells its end to who started it, when its own record says already that it has ended.
     let all = world.lines(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/skein/worker"]);
-    until("their supervisors end", || all.iter().all(|id| is_over(id)));
+    let folder = world.path(".git/skein/run");
+    until("their supervisors end", || all.iter().all(|id| is_over(id) && is_free(&folder.join(id))));
     world.check();
 }
 

@@ -3,6 +3,7 @@
 use crate::support::World;
 use crate::support::acts::Dice;
 use crate::support::acts::group_runs;
+use crate::support::acts::is_free;
 use crate::support::acts::mentions;
 use crate::support::acts::runs;
 use crate::support::acts::until;
@@ -158,7 +159,7 @@ fn f18_a_killed_supervisor_and_the_same_command_again(world: &World) {
                 true => mentions(&ulid),
                 false => std::fs::read_to_string(&group).is_ok_and(|g| group_runs(g.trim())),
             };
-            !runs(pid.trim()) && !agent
+            !runs(pid.trim()) && !agent && is_free(&run)
         });
         world.skein(&["stop", &name]);
         let (outcome, flags) = (world.field(&name, "outcome"), world.field(&name, "flags").to_string());

@@ -7,6 +7,7 @@ use crate::faults::sweep;
 use crate::faults::sweep::Plan;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::is_free;
 use crate::support::acts::is_over;
 use crate::support::acts::runs;
 use crate::support::acts::until;
@@ -67,7 +68,7 @@ fn a_worker_known_only_by_its_refs_keeps_what_they_hold() {
     let run = world.path(&format!(".git/skein/run/{id}"));
     let supervisor = fs::read_to_string(run.join("pid")).unwrap();
     std::process::Command::new("kill").args(["-KILL", supervisor.trim()]).output().unwrap();
-    until("the supervisor to end", || !runs(supervisor.trim()));
+    until("the supervisor to end", || !runs(supervisor.trim()) && is_free(&run));
     let (snapshot, head) = (world.rev(&wip), world.rev(&format!("refs/skein-local/head/{id}")));
     fs::remove_file(run.join("pid")).unwrap();
     fs::remove_dir_all(world.root().join("repo.skein/fix")).unwrap();
@@ -141,6 +142,8 @@ fn case(prepared: &World, plan: Plan, k: u64, jail: &str) -> bool {
     // In a jail its number is another one, and it ends with the jail.
     let private = world.path(".git/skein/private").display().to_string();
     until("the jail to end", || jail == "none" || is_over(&private));
+    let runs = || fs::read_dir(common.join("skein/run")).unwrap().flatten();
+    until("all that held a lock to end", || runs().all(|run| is_free(&run.path())));
     let left = Left::look(&world);
     let before = world.skein(&["status", "--json"]).ok().json();
     assert_ne!(before["result"]["workers"][0]["liveness"], "live", "{at}");

@@ -4,6 +4,7 @@ use crate::support::Ran;
 use crate::support::World;
 use crate::support::ran;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
 use std::time::Duration;
@@ -88,6 +89,15 @@ pub fn mentions(word: &str) -> bool {
 /// its locks.
 pub fn is_over(word: &str) -> bool {
     !commands().lines().any(|l| !l.starts_with('Z') && (l.contains(word) || l.contains("[git-skein]")))
+}
+
+/// Whether nobody holds a lock of the worker whose folder `run` is: its supervisor and all that it started
+/// have ended. What runs in a jail has another command line, and holds the lock as well.
+pub fn is_free(run: &Path) -> bool {
+    let files = std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path());
+    let mut locks = files.filter(|p| p.extension().is_some_and(|e| e == "lock"));
+    // One that was deleted meanwhile is held by nobody.
+    locks.all(|p| std::fs::File::open(p).map_or(true, |f| f.try_lock_shared().is_ok()))
 }
 
 fn commands() -> String {
