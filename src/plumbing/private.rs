@@ -268,9 +268,8 @@ impl Repo {
         self.refuse_sizes(&sizes.stdout, quota)?;
         let pack =
             beside(&["-c", "core.bigFileThreshold=16m", "pack-objects", "-q", "--stdout", "--window=0"]);
-        // Until a ref names them, a repack may drop packed objects at once, and loose ones only when they are old.
         let keep = format!("--keep={}", private.mark());
-        let take: &[&str] = match count > LOOSE {
+        let take: &[&str] = match count > LOOSE || self.may_lose(&listed.stdout) {
             true => &["index-pack", "--stdin", "--strict", &keep],
             false => &["unpack-objects", "-q", "--strict"],
         };
@@ -284,6 +283,18 @@ impl Repo {
             return Err(quarantined("git refuses its objects", vec![taken.words()]));
         }
         Ok(())
+    }
+
+    /// Whether objects that come in as files could be lost before a ref names them. A collection that runs now may
+    /// pack them, and a repack drops packed objects that no ref named when it began; so it does with those that
+    /// are here already, and would not be written again. A pack that is kept stays.
+    fn may_lose(&self, objects: &[u8]) -> bool {
+        let packs = fs::read_dir(self.dirs.common.join("objects/pack")).into_iter().flatten().flatten();
+        let unfinished = |name: &str| name.starts_with("tmp_") || name.starts_with(".tmp-");
+        let here = |line: &[u8]| line.to_str().ok()?.parse().ok().map(|oid| self.objects.exists(oid));
+        self.dirs.common.join("gc.pid").exists()
+            || packs.into_iter().any(|file| unfinished(&file.file_name().to_string_lossy()))
+            || objects.lines().any(|line| here(line).unwrap_or(false))
     }
 
     fn refuse_sizes(&self, listed: &[u8], quota: &Quota) -> Result<()> {
@@ -451,7 +462,7 @@ mod tests {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::create_dir(from.path().join("logs")).unwrap();
         for file in ["HEAD", "HEAD.lock", "logs/HEAD", "logs/HEAD.lock"] {
-            fs::write(from.path().join(file), file).unwrap();
+            put(&from.path().join(file), file).unwrap();
         }
         copy_tree(from.path(), &to.path().join("copy")).unwrap();
         let there = |file: &str| to.path().join("copy").join(file).exists();
