@@ -23,7 +23,6 @@ use crate::verbs::landed::seems_taken_back;
 use crate::verbs::overlap;
 use crate::verbs::overlap::Neighbour;
 use crate::verbs::session::Session;
-use crate::verbs::spawn;
 use crate::verbs::stored::Picture;
 use serde::Serialize;
 use std::cell::RefCell;
@@ -156,6 +155,8 @@ pub struct Seen<'v> {
     ledger: Ledger,
     worktrees: BTreeMap<WorkerId, PathBuf>,
     past: Rc<CommitGraph>,
+    /// The open workers that each has started.
+    children: BTreeMap<WorkerId, Vec<Kin>>,
     /// How far a branch at the second has gone on since the first.
     behind: RefCell<BTreeMap<(Oid, Oid), usize>>,
 }
@@ -168,7 +169,13 @@ impl<'v> Seen<'v> {
         let worktrees = standing.into_iter().filter_map(|w| Some((owner(&w)?, w.path))).collect();
         let past = if none { Rc::default() } else { graph::load(session, view) };
         let ledger = Ledger::load(&session.repo, view)?;
-        Ok(Seen { view, ledger, worktrees, past, behind: RefCell::default() })
+        let mut children: BTreeMap<WorkerId, Vec<Kin>> = BTreeMap::new();
+        for child in &view.workers {
+            if let Some(parent) = &child.record.parent {
+                children.entry(parent.worker).or_default().push(Kin::of(child));
+            }
+        }
+        Ok(Seen { view, ledger, worktrees, past, children, behind: RefCell::default() })
     }
 
     /// The commits that `target` has and `base` has not. Most workers share both.
@@ -250,7 +257,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         asks,
         meets: Vec::new(),
         parent: Kin::parent(view, worker),
-        children: spawn::children(view, worker.id).map(Kin::of).collect(),
+        children: seen.children.get(&worker.id).cloned().unwrap_or_default(),
     })
 }
 
