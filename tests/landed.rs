@@ -81,3 +81,72 @@ fn the_answer_of_git_cherry_stands_below_ours() {
     assert!(said.out.starts_with("reverted: "), "{said:?}");
     assert!(said.out.ends_with(&format!("git cherry says landed\n  - {first}\n")), "{said:?}");
 }
+
+/// Plain names are looked up without git; what git says of them is the law.
+#[test]
+fn a_name_means_what_it_means_to_git() {
+    let mut worlds = vec![World::new()];
+    if crate::matrix::knows_reftable("git") {
+        worlds.push(World::with_formats(&["--ref-format=reftable"]));
+    }
+    for world in worlds {
+        let mut commits = Vec::new();
+        for n in ["one", "two", "three", "four", "five"] {
+            world.write("n", n);
+            world.commit(n);
+            commits.push(world.rev("HEAD"));
+        }
+        let [one, two, three, four, five] = &commits[..] else { unreachable!() };
+        let short = &three[..7];
+        for (name, oid) in [
+            ("refs/heads/both", one),
+            ("refs/tags/both", two),
+            ("refs/remotes/origin/far", three),
+            ("refs/odd", four),
+            (&format!("refs/heads/{short}"), five),
+            (&format!("refs/heads/{one}"), five),
+            ("refs/heads/config", four),
+            ("refs/bisect/bad", three),
+            ("refs/heads/refs/heads/main", two),
+        ] {
+            world.git(["update-ref", name, oid]);
+        }
+        world.git(["tag", "-a", "-m", "it", "kept", two]);
+        world.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/far"]);
+        let blob = world.rev("HEAD:n");
+        world.git(["tag", "blob", &blob]);
+        let mut names =
+            vec!["both", "origin/far", "origin", "odd", short, one, "config", "bisect/bad", "kept"];
+        names.extend([
+            "refs/heads/main",
+            "heads/both",
+            "main",
+            "@",
+            "HEAD",
+            "main~1",
+            "two",
+            "",
+            "blob",
+            &blob,
+        ]);
+        names.extend([
+            "tags/both",
+            "refs/heads/both^",
+            ":/two",
+            "refs/",
+            "-x",
+            "a b",
+            "main@{0}",
+            "/main",
+            "../main",
+        ]);
+        for name in names {
+            let asked = format!("{name}^{{commit}}");
+            let git = world.try_git(["rev-parse", "-q", "--verify", "--end-of-options", &asked]);
+            let git = git.status.success().then(|| String::from_utf8(git.stdout).unwrap().trim().to_owned());
+            let ours = world.skein(&["landed", "--json", "--base", one, "--onto", "main", "--", name]).json();
+            let ours = ours["result"]["tip"].as_str().map(ToOwned::to_owned);
+            assert_eq!(ours, git, "{name:?}");
+        }
+    }
+}

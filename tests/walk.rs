@@ -75,9 +75,9 @@ fn the_status_is_shown_again_and_again() {
 fn the_git_commands_are_shown_if_asked_for() {
     let world = World::new();
     world.worker("w", "echo 1 >new && git add new && git commit -qm new");
-    let quiet = world.skein(&["landed", "main", "--base", "main"]).code(1);
+    let quiet = world.skein(&["landed", "main", "--base", "main~0"]).code(1);
     assert_eq!(quiet.err, "");
-    let said = world.skein(&["-v", "landed", "main", "--base", "main"]).code(1);
+    let said = world.skein(&["-v", "landed", "main", "--base", "main~0"]).code(1);
     assert!(said.err.contains("rev-parse"), "{said:?}");
     assert_eq!(said.out, quiet.out);
 }

@@ -13,6 +13,7 @@ use crate::plumbing::durable;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
 use crate::plumbing::git::git_dir;
+use crate::plumbing::objects::Kind;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::store::Lack;
 use crate::plumbing::store::Origin;
@@ -118,9 +119,33 @@ impl Repo {
         Call::new([git_dir(&self.dirs.common)]).args(args)
     }
 
-    /// The commit that `rev` names, in the person's own reading (their worktree's `HEAD`, say).
+    /// The commit that `rev` names, in the person's own reading (their worktree's `HEAD`, say). Whole ids and names of
+    /// branches are looked up here; git is asked about the rest.
     pub fn resolve_commit(&self, rev: &str) -> Result<Option<Oid>> {
+        let width = self.objects.null().as_bytes().len();
+        let whole = rev.parse().ok().filter(|oid: &Oid| oid.as_bytes().len() == width);
+        let known = whole.or_else(|| self.named(rev));
+        if let Some(oid) = known
+            && let Ok(Some((Kind::Commit, _))) = self.objects.try_read(oid)
+        {
+            return Ok(known);
+        }
         self.resolve_any(&format!("{rev}^{{commit}}"))
+    }
+
+    /// What the ref with the short name `name` points at, by the order of gitrevisions(7). None if that is for git to
+    /// tell: a name of one worktree alone, an expression, no ref at all.
+    fn named(&self, name: &str) -> Option<Oid> {
+        let of_a_worktree =
+            ["bisect/", "worktree/", "rewritten/"].iter().any(|space| name.starts_with(space));
+        if self.is_reftable() || of_a_worktree || name.contains('@') || self.dirs.git.join(name).exists() {
+            return None;
+        }
+        let places =
+            ["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"].map(|place| format!("{place}{name}"));
+        let names = places.into_iter().map(RefName::new).collect::<Result<Vec<RefName>>>().ok()?;
+        let found = self.read_refs(&names.iter().collect::<Vec<&RefName>>()).ok()?;
+        found.into_iter().flatten().next()
     }
 
     /// What `rev` names, of any kind.
