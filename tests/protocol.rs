@@ -86,7 +86,7 @@ files'
         let card = world.card("w");
         for line in [
             "  outcome   ready: complete: The file n is new\n",
-            "  todo      2. two\n",
+            "  done      2 of 3 todos\n  todo      2. two\n",
             "  progress  writing n\n",
             "  claims    complete: The file n is new\n            cat n: 1\n            ls n: n\n",
             "  observed  1 commit, 1 file\n",

@@ -15,7 +15,6 @@ use crate::domain::protocol::Claim;
 use crate::domain::protocol::Delivery;
 use crate::domain::protocol::Item;
 use crate::domain::protocol::Message;
-use crate::domain::protocol::Talk;
 use crate::plumbing::Kind;
 use crate::plumbing::Objects;
 use crate::state::Proofs;
@@ -165,8 +164,7 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
     let line =
         |c: Change| ChangeLine { state: letter(&c), path: c.path.to_str_lossy().into_owned(), raw: c.path };
     let record = &worker.record;
-    let talk = crate::host::read_optional(&session.local.talk(worker.id))?.unwrap_or_default();
-    let talk: Talk = serde_json::from_slice(&talk).unwrap_or_default();
+    let talk = status::talk(session, worker.id)?;
     let sent = |m: &Message| Sent {
         state: Delivery::of(record.outcome, m.delivered.is_some(), m.read.is_some()),
         message: m.clone(),

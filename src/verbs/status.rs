@@ -9,6 +9,7 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::domain::protocol::Question;
+use crate::domain::protocol::Talk;
 use crate::plumbing::CommitGraph;
 use crate::plumbing::History;
 use crate::plumbing::Worktree;
@@ -92,6 +93,9 @@ pub struct Row {
     /// The open workers that it has started.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Kin>,
+    /// Of one that is not done: what it said of how it goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<Board>,
     /// What it asks a person, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Question>,
@@ -100,6 +104,30 @@ pub struct Row {
     pub meets: Vec<Neighbour>,
     /// The command that comes next.
     pub next: String,
+}
+
+/// How far a worker is, in its own words.
+#[derive(Debug, Clone, Serialize)]
+pub struct Board {
+    pub done: usize,
+    pub todos: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+}
+
+impl Board {
+    /// None if it has said nothing.
+    pub fn of(talk: &Talk) -> Option<Board> {
+        let done = talk.todos.iter().filter(|item| item.done).count();
+        let board = Board { done, todos: talk.todos.len(), progress: talk.progress.clone() };
+        (board.todos > 0 || board.progress.is_some()).then_some(board)
+    }
+}
+
+/// What the worker has told of its list and of how it goes.
+pub fn talk(session: &Session<'_>, id: WorkerId) -> Result<Talk> {
+    let talk = crate::host::read_optional(&session.local.talk(id))?.unwrap_or_default();
+    Ok(serde_json::from_slice(&talk).unwrap_or_default())
 }
 
 /// A worker that started another, or was started by it.
@@ -216,6 +244,10 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         Outcome::Active | Outcome::NeedsInput => record.open_questions().cloned().collect(),
         _ => Vec::new(),
     };
+    let board = match record.outcome {
+        Outcome::Active | Outcome::NeedsInput => Board::of(&talk(session, worker.id)?),
+        _ => None,
+    };
     let now = session.clock.now_secs();
     Ok(Row {
         worker: worker.id,
@@ -254,6 +286,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
             (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
         },
+        board,
         asks,
         meets: Vec::new(),
         parent: Kin::parent(view, worker),

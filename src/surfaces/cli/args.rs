@@ -55,7 +55,7 @@ pub struct Cli {
     /// Show the git commands that are run.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub verbose: u8,
-    /// When to colour the output.
+    /// When to colour the output. For auto, NO_COLOR counts before color.skein, and that before color.ui.
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", global = true, help_heading = GLOBAL)]
     pub color: When,
     /// Start no pager. None is started yet.

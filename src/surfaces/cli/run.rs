@@ -131,6 +131,24 @@ fn settle(cli: &Cli) {
     }
 }
 
+/// Where neither a flag nor the environment says anything of colour, git's configuration does.
+fn coloured(env: &Env, cli: &Cli, session: &Session<'_>) {
+    let said = |name: &str, none: &str| env.get(name).is_some_and(|v| !v.is_empty() && v != none);
+    let open = matches!(cli.color, args::When::Auto)
+        && anstream::ColorChoice::global() == anstream::ColorChoice::Auto
+        && !said("NO_COLOR", "")
+        && !said("CLICOLOR_FORCE", "0");
+    let value = session.config.get("color.skein").or_else(|| session.config.get("color.ui"));
+    let choice = match value.map(str::to_ascii_lowercase).as_deref() {
+        Some("always") => anstream::ColorChoice::Always,
+        Some("never" | "false" | "no" | "off" | "0") => anstream::ColorChoice::Never,
+        _ => return,
+    };
+    if open {
+        choice.write_global();
+    }
+}
+
 fn name(verb: &Verb) -> &'static str {
     match verb {
         Verb::Init => "init",
@@ -195,6 +213,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     }
     let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
     let mut session = Session::open(env, &cwd, tell)?;
+    coloured(env, cli, &session);
     let json = cli.json;
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),

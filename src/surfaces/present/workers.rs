@@ -26,10 +26,12 @@ use crate::verbs::dispatch::Dispatched;
 use crate::verbs::init::Initialised;
 use crate::verbs::show::Card;
 use crate::verbs::show::Shown;
+use crate::verbs::status::Board;
 use crate::verbs::status::Kin;
 use crate::verbs::status::Row;
 use crate::verbs::status::Status;
 use crate::verbs::wait::Waited;
+use anstyle::Style;
 
 /// What is quiet for less than these seconds is not remarkable.
 const LONG: i64 = 60;
@@ -137,7 +139,7 @@ fn some_of(names: &[String]) -> String {
     domain::some_of(names.iter().map(|name| line(name)), 5)
 }
 
-fn outcome_style(row: &Row) -> anstyle::Style {
+fn outcome_style(row: &Row) -> Style {
     match row.outcome {
         // Without any work it is nothing to be glad of.
         Outcome::Ready if row.files == 0 => WARN,
@@ -184,25 +186,69 @@ fn live(row: &Row) -> String {
     }
 }
 
+fn live_style(row: &Row) -> Style {
+    let long = |seconds: Option<i64>| seconds.is_some_and(|s| s >= LONG);
+    match row.liveness {
+        Some(Liveness::Gone) => BAD,
+        Some(Liveness::Unknown) => WARN,
+        _ if long(row.silent) || long(row.waits) => WARN,
+        _ => Style::new(),
+    }
+}
+
+/// How far it is, in its own words, on one line.
+fn board(board: &Board) -> String {
+    let listed = (board.todos > 0).then(|| format!("{} of {} done", board.done, board.todos));
+    let said = board.progress.as_deref().map(line);
+    [listed, said].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+const HEADER: [&str; 7] = ["HANDLE", "OUTCOME", "LIVE", "BASE", "WORK", "AGE", "NEXT"];
+
+fn cells(row: &Row) -> [(String, Style); 7] {
+    let behind = row.behind.filter(|n| *n > 0).map(|n| format!(" -{n}")).unwrap_or_default();
+    let flags = if row.flags.is_empty() { String::new() } else { format!(" ({})", words(&row.flags)) };
+    [
+        (row.handle.to_string(), BOLD),
+        (state(row) + &flags, outcome_style(row)),
+        (live(row), live_style(row)),
+        (line(&row.base_name) + &behind, Style::new()),
+        (work(row), Style::new()),
+        (span(row.age), DIM),
+        (row.next.clone(), Style::new()),
+    ]
+}
+
+/// A line of a table with its cells painted. Only blanks stand between them.
+fn painted<'c>(plain: &str, cells: impl Iterator<Item = (&'c str, Style)>) -> String {
+    let (mut rest, mut out) = (plain, String::new());
+    for (text, style) in cells {
+        let Some((gap, after)) = rest.split_once(text).filter(|(gap, _)| gap.trim().is_empty()) else {
+            return plain.to_owned();
+        };
+        out.push_str(gap);
+        out.push_str(&paint(style, text));
+        rest = after;
+    }
+    out + rest
+}
+
 fn table(rows: &[Row]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(["HANDLE", "OUTCOME", "LIVE", "BASE", "WORK", "AGE", "NEXT"]);
-    for row in rows {
-        let behind = row.behind.filter(|n| *n > 0).map(|n| format!(" -{n}")).unwrap_or_default();
-        let flags = if row.flags.is_empty() { String::new() } else { format!(" ({})", words(&row.flags)) };
-        table.add_row([
-            row.handle.to_string(),
-            state(row) + &flags,
-            live(row),
-            line(&row.base_name) + &behind,
-            work(row),
-            span(row.age),
-            row.next.clone(),
-        ]);
+    table.set_header(HEADER);
+    let cells: Vec<_> = rows.iter().map(cells).collect();
+    for row in &cells {
+        table.add_row(row.iter().map(|(text, _)| text));
     }
+    let header = HEADER.map(|name| (name.to_owned(), DIM));
     // The table pads its cells; a line of ours begins at the margin.
-    let lines = table.lines().map(|l| format!("{}\n", l.strip_prefix(' ').unwrap_or(&l).trim_end()));
+    let lines = table.lines().zip([&header].into_iter().chain(&cells)).map(|(l, cells)| {
+        let plain = l.strip_prefix(' ').unwrap_or(&l).trim_end();
+        painted(plain, cells.iter().map(|(text, style)| (text.trim(), *style))) + "\n"
+    });
+    let boards = rows.iter().filter_map(|row| Some((row, row.board.as_ref()?)));
+    let boards = boards.map(|(row, said)| format!("{} says: {}\n", row.handle, board(said)));
     let asked = rows.iter().flat_map(|row| row.asks.iter().map(move |q| (row, q)));
     let asked = asked.map(|(row, q)| format!("{} asks: {}\n", row.handle, question(q)));
     let near = rows.iter().flat_map(|row| row.meets.iter().map(move |other| (row, other)));
@@ -211,7 +257,7 @@ fn table(rows: &[Row]) -> String {
     let near = near.map(|(row, other)| format!("{} meets {}\n", row.handle, neighbour(other)));
     let started = rows.iter().filter(|row| !row.children.is_empty());
     let started = started.map(|row| format!("{} started: {}\n", row.handle, kin(&row.children)));
-    lines.chain(asked).chain(near).chain(started).collect()
+    lines.chain(boards).chain(asked).chain(near).chain(started).collect()
 }
 
 fn card(card: &Card) -> String {
@@ -298,6 +344,10 @@ fn kin(all: &[Kin]) -> String {
 
 /// What it said, what it was told, and what it claims beside what was seen.
 fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
+    if !card.todos.is_empty() {
+        let done = card.todos.iter().filter(|todo| todo.done).count();
+        field("done", format!("{done} of {}", count(card.todos.len(), "todo")));
+    }
     for (n, todo) in card.todos.iter().enumerate().filter(|(_, todo)| !todo.done) {
         field("todo", format!("{}. {}", n + 1, line(&todo.text)));
     }
