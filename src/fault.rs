@@ -2,7 +2,7 @@
 //!
 //! With it, `SKEIN_FAULT=<site>:<k>:<action>` strikes at the k-th crossing of a site: `point` (named
 //! places between durable steps; the name of one is a site too), `git` (before and after every git process)
-//! or `file` (every durable file operation). Actions: `kill`, `ENOSPC`, `EIO`, `EACCES`; `<k>+` fails there and ever after, as a full
+//! or `file` (every durable file operation). Actions: `kill`, `panic`, `ENOSPC`, `EIO`, `EACCES`; `<k>+` fails there and ever after, as a full
 //! disk does. `SKEIN_FAULT_MARK` names a file that is made when the fault strikes, so that a sweep knows
 //! where it ends and that it struck at all.
 
@@ -76,6 +76,7 @@ mod armed {
             "ENOSPC" => rustix::io::Errno::NOSPC,
             "EIO" => rustix::io::Errno::IO,
             "EACCES" => rustix::io::Errno::ACCESS,
+            "panic" => panic!("struck at {name}"),
             _ => {
                 let _ =
                     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

@@ -18,6 +18,7 @@ mod checks;
 mod citizen;
 mod demo;
 mod dirty;
+mod dock;
 mod doctor;
 mod endings;
 mod events;

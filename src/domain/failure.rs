@@ -178,6 +178,7 @@ tokens! {
     NoJail "no-jail" No;
     BadLimit "bad-limit" No;
     NoPane "no-pane" No;
+    NoTerminal "no-terminal" No;
     NoTask "no-task" No;
     BadTasks "bad-tasks" No;
     BadKind "bad-kind" No;

@@ -61,6 +61,20 @@ impl Need {
         }
     }
 
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Need::Answer => "asks",
+            Need::Failure => "failed",
+            Need::Look => "look",
+            Need::Verdict => "verdict",
+            Need::VerdictAgain => "changed",
+            Need::Resume => "resume",
+            Need::Landing => "land",
+            Need::Closing => "close",
+        }
+    }
+
     /// In words, after "waits for".
     pub fn words(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 mod cli;
 mod demo;
+mod dock;
 mod mcp;
 mod present;
 mod style;

@@ -12,6 +12,7 @@ pub mod demo;
 mod desk;
 mod dirty;
 pub mod dispatch;
+pub mod dock;
 pub mod doctor;
 pub mod events;
 mod finish;

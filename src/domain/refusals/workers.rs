@@ -23,6 +23,12 @@ pub const DISPATCH: &[Explained] = &[
         next: "Install tmux and dispatch with `--tmux`; `git skein show --log <worker>` shows the output of any worker",
     },
     Explained {
+        token: Token::NoTerminal,
+        means: "`dock` fills a terminal, and there is none, or one that cannot place its cursor",
+        show: "`tty; echo $TERM`",
+        next: "`git skein status`, `git skein inbox` and `git skein verdict <worker>` show and do the same by lines",
+    },
+    Explained {
         token: Token::NoTask,
         means: "There is no task text",
         show: "`git show refs/skein/worker/<id>:brief.md` shows another worker's",

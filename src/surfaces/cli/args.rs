@@ -166,6 +166,10 @@ pub enum Verb {
     Resume(Resume),
     /// List what waits for you, the most urgent first.
     Inbox,
+    /// Look at all workers and decide of them by keys, in the whole terminal.
+    ///
+    /// Each key runs a plain verb, whose command line is shown before. With --json it is `inbox`.
+    Dock,
     /// Show what is to be decided of a worker, or decide it.
     ///
     /// A verdict is bound to the one delta or question that the card names; if that has changed meanwhile, nothing is

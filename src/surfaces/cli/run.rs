@@ -17,6 +17,7 @@ use crate::surfaces::cli::events;
 use crate::surfaces::cli::kinds;
 use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
+use crate::surfaces::dock;
 use crate::surfaces::present::Ends;
 use crate::surfaces::present::Page;
 use crate::verbs;
@@ -166,6 +167,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Tell { .. } => "tell",
         Verb::Resume(_) => "resume",
         Verb::Inbox => "inbox",
+        Verb::Dock => "dock",
         Verb::Verdict(_) => "verdict",
         Verb::Debt => "debt",
         Verb::Bound(verb) => verb.name(),
@@ -227,6 +229,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         }
         Verb::Resume(args) => again::run(&mut session, args, json),
         Verb::Inbox => Ok(Page::inbox(&verbs::inbox::run(&session)?, json)),
+        Verb::Dock => dock::run(env, &session, cli.dir.as_deref(), json),
         Verb::Verdict(args) => decide::verdict(&mut session, args, json),
         Verb::Debt => Ok(Page::debt(&verbs::debt::run(&session)?, json)),
         Verb::Bound(verb) => kinds::run(&mut session, verb, json),

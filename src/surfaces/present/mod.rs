@@ -25,6 +25,8 @@ mod workers;
 
 pub use manual::man_pages;
 pub use porcelain::Ends;
+pub use workers::board;
+pub use workers::standing;
 
 use crate::domain::Exit;
 use crate::domain::Failure;
@@ -74,7 +76,7 @@ impl Page {
         Page::text(String::new())
     }
 
-    fn ending(self, exit: Exit) -> Page {
+    pub fn ending(self, exit: Exit) -> Page {
         Page { exit, ..self }
     }
 

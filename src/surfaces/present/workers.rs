@@ -186,6 +186,13 @@ fn live(row: &Row) -> String {
     }
 }
 
+/// What a worker does or did, in a word or two, and how good that is.
+pub fn standing(row: &Row) -> (String, Style) {
+    let alive = row.outcome == Outcome::Active && row.liveness == Some(Liveness::Live);
+    let words = if alive && row.landed.is_none() { live(row) } else { state(row) };
+    (words, if alive { live_style(row) } else { outcome_style(row) })
+}
+
 fn live_style(row: &Row) -> Style {
     let long = |seconds: Option<i64>| seconds.is_some_and(|s| s >= LONG);
     match row.liveness {
@@ -197,7 +204,7 @@ fn live_style(row: &Row) -> Style {
 }
 
 /// How far it is, in its own words, on one line.
-fn board(board: &Board) -> String {
+pub fn board(board: &Board) -> String {
     let listed = (board.todos > 0).then(|| format!("{} of {} done", board.done, board.todos));
     let said = board.progress.as_deref().map(line);
     [listed, said].into_iter().flatten().collect::<Vec<_>>().join(", ")
