@@ -726,4 +726,6 @@ fn colour_follows_the_configuration() {
     world.git(["config", "color.skein", "never"]);
     assert!(!coloured(&["status"], &[]));
     assert!(coloured(&["status"], &[("CLICOLOR_FORCE", "1")]), "who forces it is heard before");
+    world.git(["config", "color.skein", "always"]);
+    assert!(!coloured(&["status"], &[("CLICOLOR", "0")]));
 }

@@ -2,6 +2,7 @@
 
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::runs;
 use crate::support::acts::until;
 use crate::support::ran;
 use std::fs;
@@ -156,8 +157,8 @@ fn workers_are_judged_answered_and_landed_by_keys() {
     pane.start("");
     let screen = pane.sees("card of asks");
     assert!(screen.contains("3 workers, 3 waiting") && screen.contains("> asks"), "{screen}");
-    let screen = pane.sees("decides   --delta q1");
-    assert!(screen.contains("card of asks  1 of 2 done, reading\\u{1b}[2J all"), "{screen}");
+    let screen = pane.sees("card of asks  q1");
+    assert!(screen.contains("card of asks  q1  1 of 2 done, reading\\u{1b}[2J all"), "{screen}");
     assert!(screen.contains("Which\\u{1b}[31m one?"), "{screen}");
 
     // A question is answered by an option and in words.
@@ -222,7 +223,7 @@ fn what_changed_since_it_was_seen_is_not_judged() {
     world.worker("w", &work("w"));
     pane.open(&[]);
     pane.start("");
-    pane.sees("decides   --delta 1:");
+    pane.sees("card of w  1:");
     pane.key(&["a"]);
     pane.sees("$ git skein verdict w accept --delta 1:");
     let tree = world.worktree("w");
@@ -286,6 +287,72 @@ fn it_fits_a_small_screen_and_follows_its_size() {
     assert_eq!(pane.file("ended").unwrap(), "code 0\n");
 }
 
+#[test]
+fn the_window_of_a_worker_is_seen() {
+    let Some(pane) = Pane::new(80, 24) else { return };
+    pane.open(&[]);
+    let screen = "printf 'first\\033[31m red\\033[0m\\n'; while [ ! -e end ]; do sleep 0.05; done; echo second # {brief-file}";
+    let mut command =
+        pane.world.command(&["dispatch", "--tmux", "--name", "w", "T", "--", "sh", "-c", screen]);
+    ran(command.env("TMUX_TMPDIR", pane.world.root().join("sockets")).output().unwrap()).ok();
+    pane.start("");
+    pane.sees("card of w");
+    pane.key(&["p"]);
+    pane.sees("| first red");
+    fs::write(pane.world.worktree("w").join("end"), "").unwrap();
+    pane.sees("| second");
+    pane.key(&["q"]);
+    pane.is_over(0);
+}
+
+/// A gate takes its time; keys and clock go on meanwhile, and who leaves has changed nothing.
+#[test]
+fn a_command_that_runs_is_waited_for_or_left() {
+    let Some(pane) = Pane::new(80, 24) else { return };
+    let world = &pane.world;
+    let gate = world.root().join("gate");
+    let check = format!("echo $$ >{0}; while [ ! -e {0}.end ]; do sleep 0.05; done", gate.display());
+    for name in ["one", "two"] {
+        let (script, head) = (work(name), ["dispatch", "--wait", "--name", name, "--check", &check]);
+        world.skein(&[head.as_slice(), &["T", "--", "sh", "-c", &script]].concat()).ok();
+    }
+    let begun = || until("the gate runs", || gate.exists());
+    pane.open(&[]);
+    pane.start("");
+    pane.sees("card of one  1:");
+    pane.key(&["l", "Enter"]);
+    begun();
+    pane.sees("it runs; ctrl-c leaves");
+    pane.key(&["q", "Enter", "Escape", "j"]);
+    pane.tmux(&["resize-window", "-t", "dock", "-x", "60", "-y", "12"]);
+    until("it is drawn anew", || pane.screen().lines().nth(11).is_some_and(|l| l.starts_with("it runs;")));
+    fs::write(gate.with_extension("end"), "").unwrap();
+    pane.sees("landed: one on main");
+    fs::remove_file(gate.with_extension("end")).unwrap();
+    fs::remove_file(&gate).unwrap();
+    pane.key(&["Enter"]);
+    // What has landed waits no more.
+    until("it has moved", || pane.screen().lines().any(|l| l.starts_with("> one ") && l.contains(" landed")));
+    pane.key(&["g", "Enter"]);
+    pane.sees("card of two  1:");
+    pane.key(&["l"]);
+    pane.sees("$ git skein land two");
+    let tip = world.rev("main");
+    pane.key(&["Enter"]);
+    begun();
+    // Its size is a part of what a terminal was.
+    pane.tmux(&["resize-window", "-t", "dock", "-x", "80", "-y", "24"]);
+    until("it has room again", || pane.screen().lines().count() == 24);
+    pane.key(&["C-c"]);
+    pane.is_over(130);
+    let pid = fs::read_to_string(&gate).unwrap().trim().to_owned();
+    until("the gate ends with it", || !runs(&pid));
+    fs::write(gate.with_extension("end"), "").unwrap();
+    assert_eq!(world.rev("main"), tip);
+    world.skein(&["land", "two"]).ok();
+    world.check();
+}
+
 /// Its own state is watched, whoever changes it.
 #[test]
 fn what_others_do_is_seen() {
@@ -295,7 +362,7 @@ fn what_others_do_is_seen() {
     pane.sees("no workers");
     let runs = "git skein worker todo one two; git skein worker progress begun; echo out; while [ ! -e end ]; do sleep 0.05; done; rm end; git commit -q --allow-empty -m x; echo x >x; git add x; git commit -qm x";
     pane.skein(&["dispatch", "--name", "runs", "T", "--", "sh", "-c", runs]).ok();
-    pane.sees("card of runs  0 of 2 done, begun");
+    pane.sees("  0 of 2 done, begun");
     pane.key(&["o"]);
     pane.sees("output of runs");
     pane.sees("| out");
@@ -321,13 +388,20 @@ fn signals_and_panics_give_the_terminal_back() {
         pane.world.worker("w", &work("w"));
         pane.open(&[]);
         pane.start("");
-        pane.sees("decides   --delta 1:");
+        pane.sees("card of w  1:");
         // In the middle of a command line too.
         pane.key(&["a"]);
         pane.sees("message>");
         pane.signal(signal);
         pane.is_over(code);
     }
+    let Some(pane) = Pane::new(80, 24) else { return };
+    pane.open(&[]);
+    pane.start("");
+    pane.sees("no workers");
+    let pid = pane.pid();
+    pane.tmux(&["kill-server"]);
+    until("it ends with its terminal", || !runs(&pid));
     for point in ["dock: drawn", "dock: looked"] {
         let Some(pane) = Pane::new(80, 24) else { return };
         pane.world.worker("w", &work("w"));
@@ -356,7 +430,7 @@ fn it_stops_for_the_shell_and_goes_on() {
     pane.key(&["Enter"]);
     pane.types("git skein dock");
     pane.key(&["Enter"]);
-    pane.sees("decides   --delta 1:");
+    pane.sees("card of w  1:");
     pane.key(&["C-z"]);
     let screen = pane.sees("Stopped");
     assert!(!screen.contains("inbox"), "{screen}");
@@ -371,7 +445,7 @@ fn it_stops_for_the_shell_and_goes_on() {
     pane.key(&["d"]);
     pane.sees("+++ b/w.txt");
     pane.key(&["q"]);
-    until("it has ended", || !pane.screen().contains("inbox"));
+    until("the shell has its terminal again", || pane.screen().trim_end().ends_with("ready>"));
     pane.types("jobs; echo none $((1 + 1))");
     pane.key(&["Enter"]);
     let screen = pane.sees("none 2");

@@ -138,7 +138,8 @@ fn coloured(env: &Env, cli: &Cli, session: &Session<'_>) {
     let open = matches!(cli.color, args::When::Auto)
         && anstream::ColorChoice::global() == anstream::ColorChoice::Auto
         && !said("NO_COLOR", "")
-        && !said("CLICOLOR_FORCE", "0");
+        && !said("CLICOLOR_FORCE", "0")
+        && env.get("CLICOLOR").is_none_or(|value| value != "0");
     let value = session.config.get("color.skein").or_else(|| session.config.get("color.ui"));
     let choice = match value.map(str::to_ascii_lowercase).as_deref() {
         Some("always") => anstream::ColorChoice::Always,

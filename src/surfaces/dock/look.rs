@@ -28,6 +28,9 @@ const OLD: Duration = Duration::from_secs(10);
 /// The last lines of an output that are read.
 const LINES: usize = 2000;
 
+/// The first lines of a diff that are shown.
+const MOST: usize = 20_000;
+
 /// What is shown of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {
@@ -187,11 +190,19 @@ fn text(session: &Session<'_>, row: &Row, part: Part) -> Option<String> {
     let shown = |part| show::run(session, &name, part).map(|shown| Page::show(&shown, false).out);
     let text = match part {
         Part::Card => return None,
-        Part::Diff => shown(show::Part::Diff),
+        Part::Diff => shown(show::Part::Diff).map(|diff| begins(&diff, &row.handle.to_string())),
         Part::Log => shown(show::Part::Log).map(|log| ends(&log)),
         Part::Peek => verbs::pane::peek(session, &name, 200).map(|peeked| Page::peeked(&peeked, false).out),
     };
     Some(text.unwrap_or_else(|failure| Page::failure("dock", &failure, false).err))
+}
+
+fn begins(text: &str, handle: &str) -> String {
+    let lines: Vec<&str> = text.lines().take(MOST + 1).collect();
+    if lines.len() <= MOST {
+        return text.to_owned();
+    }
+    format!("{}\nand more: git skein show --diff {handle}\n", lines[..MOST].join("\n"))
 }
 
 fn ends(text: &str) -> String {

@@ -204,8 +204,11 @@ fn entry(item: &Item, chosen: bool, width: u16) -> Line<'static> {
 /// What is shown of the selected worker.
 fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let Some(item) = model.item() else { return };
-    let said = item.board.as_ref().map(|board| format!("  {}", style::line(board))).unwrap_or_default();
-    let head = format!("{} of {}{said}", model.part.word(), item.handle);
+    // What a verdict would be bound to, before what may not fit below it.
+    let subject = model.detail().and_then(|detail| detail.subject.clone());
+    let more = [subject, item.board.clone()].into_iter().flatten();
+    let more: String = more.map(|text| format!("  {}", style::line(&text))).collect();
+    let head = format!("{} of {}{more}", model.part.word(), item.handle);
     let head = Line::styled(fitted(&head, area.width), Modifier::BOLD);
     put(frame, Rect { height: 1, ..area }, vec![head]);
     let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
@@ -225,10 +228,9 @@ fn detail(frame: &mut Frame<'_>, area: Rect, model: &Model) {
 fn read(frame: &mut Frame<'_>, area: Rect, text: &str, from: usize, cut: bool) {
     let height = usize::from(area.height);
     let mut lines = Vec::new();
-    for line in ansi::lines(text).into_iter().skip(from) {
-        if lines.len() >= height {
-            break;
-        }
+    // Of a long text only what is seen is looked at. No style of the renderer goes on beyond its line.
+    let seen: Vec<&str> = text.lines().skip(from).take(height).collect();
+    for line in ansi::lines(&seen.join("\n")) {
         if cut {
             lines.push(line);
         } else {

@@ -66,7 +66,7 @@ fn list_and_card_stand_beside_each_other_where_there_is_room() {
     let rows = drawn(&model(), 80, 24);
     assert_eq!(rows[0], "skein  repo  3 workers, 2 waiting");
     for (y, want) in [
-        "inbox                     | card of asks",
+        "inbox                     | card of asks  q1",
         "> asks            asks 2m | asks 01",
         "  fix-auth     verdict 5m |   outcome   needs-input",
         "workers                   |",
@@ -110,7 +110,7 @@ fn on_a_small_screen_they_take_turns() {
     let rows = drawn(&model, 40, 10);
     assert_eq!((rows[2].as_str(), rows.len()), ("> asks                           asks 2m", 10));
     model.want(Intent::Open);
-    assert_eq!(drawn(&model, 40, 10)[1..3], ["card of asks", "asks 01"]);
+    assert_eq!(drawn(&model, 40, 10)[1..3], ["card of asks  q1", "asks 01"]);
     model.want(Intent::Back);
     model.want(Intent::Move(isize::MAX));
     assert_eq!(drawn(&model, 40, 4)[1..3], ["workers", "> runs                              live"]);
