@@ -270,6 +270,24 @@ fn it_fits_a_small_screen_and_follows_its_size() {
     let screen = pane.sees("> two");
     assert!(screen.contains("| card of two") && screen.contains("u resume"), "{screen}");
     assert_eq!(screen.lines().count(), 24);
+    // No key is lost that comes with a change of size.
+    for (height, key, want) in (0..10).flat_map(|_| [("20", "k", "> one"), ("24", "j", "> two")]) {
+        pane.tmux(&[
+            "resize-window",
+            "-t",
+            "dock",
+            "-x",
+            "80",
+            "-y",
+            height,
+            ";",
+            "send-keys",
+            "-t",
+            "dock",
+            key,
+        ]);
+        pane.sees(want);
+    }
     pane.tmux(&["resize-window", "-t", "dock", "-x", "40", "-y", "10"]);
     until("it is small again", || {
         let screen = pane.screen();

@@ -3,10 +3,10 @@
 use crate::domain::Decision;
 use crate::surfaces::dock::act::Act;
 use crate::surfaces::dock::look::Part;
-use ratatui::crossterm::event::KeyCode;
-use ratatui::crossterm::event::KeyEvent;
-use ratatui::crossterm::event::KeyEventKind;
-use ratatui::crossterm::event::KeyModifiers;
+use crossterm::event::KeyCode;
+use crossterm::event::KeyEvent;
+use crossterm::event::KeyEventKind;
+use crossterm::event::KeyModifiers;
 
 /// What takes the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

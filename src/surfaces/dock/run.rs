@@ -19,10 +19,10 @@ use crate::surfaces::dock::view;
 use crate::surfaces::present::Page;
 use crate::verbs;
 use crate::verbs::session::Session;
+use crossterm::event;
+use crossterm::event::Event;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event;
-use ratatui::crossterm::event::Event;
 use rustix::process::Signal;
 use std::io;
 use std::io::IsTerminal;
@@ -173,6 +173,7 @@ impl Round<'_> {
                     }
                     Heard::Event(Event::Paste(text)) => self.model.want(Intent::Type(text)),
                     Heard::Event(_) => None,
+                    Heard::Sight(_) if !screen::is_there() => return Ok(Some(Exit::Interrupted)),
                     Heard::Sight(sight) => self.model.see(*sight),
                     Heard::Told(line) => {
                         self.model.tell(line);

@@ -1,13 +1,13 @@
 //! The terminal: taken, and given back as it was, whatever ends the program.
 
-use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::DisableBracketedPaste;
-use ratatui::crossterm::event::EnableBracketedPaste;
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::EnterAlternateScreen;
-use ratatui::crossterm::terminal::LeaveAlternateScreen;
-use ratatui::crossterm::terminal::disable_raw_mode;
-use ratatui::crossterm::terminal::enable_raw_mode;
+use crossterm::cursor::Show;
+use crossterm::event::DisableBracketedPaste;
+use crossterm::event::EnableBracketedPaste;
+use crossterm::execute;
+use crossterm::terminal::EnterAlternateScreen;
+use crossterm::terminal::LeaveAlternateScreen;
+use crossterm::terminal::disable_raw_mode;
+use crossterm::terminal::enable_raw_mode;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -49,6 +49,11 @@ pub fn leave() {
         execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
         disable_raw_mode().ok();
     }
+}
+
+/// Whether there still is one. Reading one that has gone away need not fail.
+pub fn is_there() -> bool {
+    rustix::termios::tcgetattr(io::stdin()).is_ok()
 }
 
 /// Whether it is ours to draw on.

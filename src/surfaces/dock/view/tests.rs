@@ -89,7 +89,7 @@ fn long_lines_are_broken_at_blanks() {
     let text = format!("  task      {}\n{}\nend\n", "word ".repeat(14), "x".repeat(60));
     model.see(Sight { detail: Some(detail(1, &text, "q1")), ..sight() });
     let rows = drawn(&model, 80, 24);
-    let right: Vec<&str> = rows[2..8].iter().map(|row| row[28..].trim_end()).collect();
+    let right: Vec<&str> = rows[2..8].iter().map(|row| row.get(28..).unwrap_or_default()).collect();
     let (long, rest) = ("x".repeat(52), "x".repeat(8));
     assert_eq!(
         right,
@@ -135,7 +135,8 @@ fn the_command_is_shown_before_it_runs() {
     assert!(rows.contains(&format!("$ {command}")) && rows.contains(&"> 2. red".to_owned()), "{rows:?}");
     assert!(rows.contains(&"message> as you like_".to_owned()), "{rows:?}");
     let rows = drawn(&model, 40, 10);
-    assert!(rows.concat().contains("git skein verdict asks answer --option"), "{rows:?}");
+    let joined = rows.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains(command), "{rows:?}");
     let Some(Effect::Run(words)) = model.want(Intent::Run) else { panic!("nothing runs") };
     assert_eq!(command_line(&words), command);
     assert_eq!(model.want(Intent::Run), None, "it runs but once");
