@@ -83,14 +83,15 @@ impl Pane {
     }
 
     fn types(&self, text: &str) {
-        self.tmux(&["send-keys", "-t", "dock", "-l", text]);
+        self.tmux(&["send-keys", "-t", "dock", "-l", "--", text]);
     }
 
     /// Runs the dock in the shell, which notes the terminal before and after it.
     fn start(&self, args: &str) {
         let skein = env!("CARGO_BIN_EXE_git-skein");
+        // Beside the checkout, which workers are compared with.
         let script = format!(
-            "stty -a >before; {skein} {args} dock; code=$?; stty -a >after; echo \"code $code\" >ended\n"
+            "stty -a >../before; {skein} {args} dock; code=$?; stty -a >../after; echo \"code $code\" >../ended\n"
         );
         fs::write(self.world.root().join("go"), script).unwrap();
         let go = self.world.root().join("go");
@@ -99,7 +100,7 @@ impl Pane {
     }
 
     fn file(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.world.path(name)).ok().filter(|text| !text.is_empty())
+        fs::read_to_string(self.world.root().join(name)).ok().filter(|text| !text.is_empty())
     }
 
     /// It has ended with this code, and the terminal is what it was: its modes, its screen, and it echoes.
@@ -468,6 +469,63 @@ fn it_stops_for_the_shell_and_goes_on() {
     pane.key(&["Enter"]);
     let screen = pane.sees("none 2");
     assert_eq!(screen.matches("Stopped").count(), 1, "nothing is left of it: {screen}");
+}
+
+/// As by `kill -STOP`, of which it hears nothing before it goes on.
+#[test]
+fn who_stops_it_from_outside_has_the_terminal_meanwhile() {
+    let Some(pane) = Pane::new(80, 24) else { return };
+    pane.world.worker("w", &work("w"));
+    pane.open(&[]);
+    pane.types(&format!("{} -C . dock", env!("CARGO_BIN_EXE_git-skein")));
+    pane.key(&["Enter"]);
+    pane.sees("card of w  1:");
+    pane.signal("STOP");
+    until("the shell has seen it", || pane.screen().contains("Stopped"));
+    // This shell sets nothing back, so that Enter is not yet the end of a line.
+    pane.types("stty sane; fg");
+    pane.key(&["C-j"]);
+    until("it is drawn anew", || {
+        let screen = pane.screen();
+        screen.contains("| card of w  1:") && !screen.contains("Stopped")
+    });
+    pane.key(&["x"]);
+    pane.sees("$ git skein -C . verdict w reject --delta 1:");
+    pane.types("not this");
+    pane.key(&["C-u"]);
+    pane.types("-it lacks a test");
+    pane.key(&["Enter"]);
+    pane.sees("reject: w 1:");
+    let shown = pane.screen().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("reject '--message=-it lacks a test' --delta 1:"), "{shown}");
+    pane.key(&["Enter"]);
+    pane.sees(" close ");
+    pane.key(&["q"]);
+    until("the shell has its terminal again", || pane.screen().trim_end().ends_with("ready>"));
+    let decided = pane.skein(&["log", "decisions"]).ok().out;
+    assert!(decided.contains("reject w") && decided.contains("said      -it lacks a test"), "{decided}");
+}
+
+/// What a key has started lives on when the dock has ended.
+#[test]
+fn a_task_that_is_tried_again_runs_on() {
+    let Some(pane) = Pane::new(100, 30) else { return };
+    let world = &pane.world;
+    let script = format!("if [ -e {0}/go ]; then {1}; else exit 3; fi", world.root().display(), work("w"));
+    world.worker("w", &script);
+    pane.open(&[]);
+    pane.start("");
+    pane.sees("card of w  ");
+    fs::write(world.root().join("go"), "").unwrap();
+    pane.key(&["t", "Enter"]);
+    pane.sees("retry: w ");
+    pane.sees("  retry     w-2");
+    pane.key(&["Enter", "q"]);
+    pane.is_over(0);
+    world.skein(&["wait", "w-2"]).ok();
+    world.skein(&["land", "w-2"]).ok();
+    assert_eq!(world.git(["show", "main:w.txt"]), "w");
+    world.check();
 }
 
 #[test]

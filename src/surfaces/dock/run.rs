@@ -56,9 +56,8 @@ pub fn run(env: &Env, session: &Session<'_>, dir: Option<&Path>, json: bool) -> 
     if json {
         return Ok(Page::inbox(&verbs::inbox::run(session)?, true));
     }
-    verbs::dock::begin(session, io::stdin().is_terminal() && io::stdout().is_terminal())?;
+    let repo = verbs::dock::begin(session, io::stdin().is_terminal() && io::stdout().is_terminal())?;
     let cwd = dir.map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
-    let repo = cwd.file_name().unwrap_or(cwd.as_os_str()).to_string_lossy().into_owned();
     let choice = anstream::AutoStream::choice(&io::stdout());
     let named = dir.map(|dir| dir.to_string_lossy().into_owned());
     let model = Model::new(repo, named, choice != anstream::ColorChoice::Never);
@@ -181,6 +180,8 @@ impl Round<'_> {
                     }
                     Heard::Done(said) => self.model.end(said),
                     Heard::Continued => {
+                        // Whoever had the terminal meanwhile has set it as they like.
+                        screen::leave();
                         screen::enter()?;
                         Some(Effect::Redraw)
                     }
