@@ -153,7 +153,7 @@ fn workers_are_judged_answered_and_landed_by_keys() {
     let world = &pane.world;
     world.worker("good", &work("good"));
     world.worker("asks", ASKS);
-    world.worker("bad", &work("bad"));
+    world.worker("rest", &work("rest"));
     pane.open(&[]);
     pane.start("");
     let screen = pane.sees("card of asks");

@@ -102,7 +102,7 @@ fn listed(code: KeyCode) -> Option<Intent> {
         KeyCode::End | KeyCode::Char('G') => Intent::Move(isize::MAX),
         KeyCode::Char('K') => Intent::Scroll(-1),
         KeyCode::Char('J') => Intent::Scroll(1),
-        KeyCode::PageUp => Intent::Page(-1),
+        KeyCode::PageUp | KeyCode::Char('b') => Intent::Page(-1),
         KeyCode::PageDown | KeyCode::Char(' ') => Intent::Page(1),
         KeyCode::Enter | KeyCode::Right => Intent::Open,
         KeyCode::Esc | KeyCode::Left => Intent::Back,
@@ -129,7 +129,7 @@ fn read(code: KeyCode) -> Option<Intent> {
     Some(match code {
         KeyCode::Up | KeyCode::Char('k') => Intent::Scroll(-1),
         KeyCode::Down | KeyCode::Char('j') => Intent::Scroll(1),
-        KeyCode::PageUp => Intent::Page(-1),
+        KeyCode::PageUp | KeyCode::Char('b') => Intent::Page(-1),
         KeyCode::PageDown | KeyCode::Char(' ') => Intent::Page(1),
         KeyCode::Enter | KeyCode::Esc | KeyCode::Char('q' | '?') => Intent::Back,
         _ => return None,
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_key_means_one_thing() {
-        let mut keys: Vec<char> = KEYS.iter().map(|(key, ..)| *key).chain("kjgGKJ ".chars()).collect();
+        let mut keys: Vec<char> = KEYS.iter().map(|(key, ..)| *key).chain("kjgGKJb ".chars()).collect();
         keys.sort_unstable();
         let all = keys.len();
         keys.dedup();

@@ -13,6 +13,7 @@ use crate::surfaces::dock::look::Item;
 use crate::surfaces::dock::look::Part;
 use crate::surfaces::dock::look::Sight;
 use crate::surfaces::dock::look::Wish;
+use crate::surfaces::style::safe;
 
 /// Lines of a page, whatever the size of the screen: something is seen twice, and nothing never.
 const PAGE: isize = 5;
@@ -118,7 +119,7 @@ impl Model {
     /// A command says something while it runs.
     pub fn tell(&mut self, said: String) {
         if let Over::Running { told, .. } = &mut self.over {
-            told.push(said);
+            told.push(safe(&said));
         }
     }
 

@@ -110,7 +110,7 @@ fn body(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     match &model.over {
         Over::Help => return read(frame, area, &help(), model.scroll, false),
         Over::Running { command, told } => {
-            let told = told.iter().map(|line| style::safe(line) + "\n").collect::<String>();
+            let told: String = told.iter().map(|line| format!("{line}\n")).collect();
             let text = format!("{}\n{told}", prompt(command));
             return read(
                 frame,

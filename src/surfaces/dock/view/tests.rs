@@ -203,8 +203,12 @@ fn what_a_worker_wrote_steers_nothing() {
     let all = drawn(&model, 120, 30).concat();
     assert!(all.contains("a\\u{1b}[2J\\u{202e}"), "{all}");
     assert!(!all.chars().any(style::steers), "{all}");
+    model.want(Intent::Run);
+    model.tell("\x1b[31mred\x1b[0m".to_owned());
+    assert!(drawn(&model, 120, 30).concat().contains("\\u{1b}[31mred"));
     model.end(Said { text: bad.to_owned(), code: 0 });
-    assert!(!drawn(&model, 120, 30).concat().chars().any(style::steers));
+    let all = drawn(&model, 120, 30).concat();
+    assert!(all.contains("\\u{1b}[31mred") && !all.chars().any(style::steers), "{all}");
 }
 
 #[test]
