@@ -11,6 +11,7 @@ use crate::support::acts::until;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// Whether jails can be made here. Where they must be, `SKEIN_TEST_JAIL=must` says so.
 pub fn possible() -> bool {
@@ -224,14 +225,16 @@ fn the_repository_is_the_persons_meanwhile() {
         ] {
             // Two gits may meet at a lock, be they ours or not. And what a collection packs before a ref names
             // it, a `repack -a -d` drops: git keeps nobody from that, so that it comes in again.
-            let mut said = String::new();
-            until(&format!("{args:?} works"), || {
+            for tried in 0.. {
                 let ran = world.try_git(args);
-                said = format!("{ran:?}");
+                if ran.status.success() {
+                    break;
+                }
+                let said = String::from_utf8_lossy(&ran.stderr);
                 let passes = ["File exists", "missing", "bad", "Could not read", "unable to read"];
-                assert!(ran.status.success() || passes.iter().any(|p| said.contains(p)), "{args:?}: {said}");
-                ran.status.success()
-            });
+                assert!(tried < 100 && passes.iter().any(|p| said.contains(p)), "{args:?}: {said}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
         }
     }
     for name in ["x", "y", "z"] {
