@@ -92,3 +92,60 @@ fn what_waits_for_a_person_is_found_first() {
     assert!(world.skein(&["artifacts", "login", "r1"]).ok().out.contains("Nothing else."));
     world.check();
 }
+
+/// Who was told what, what was laid out, claimed, seen and decided: all of it, of open workers and of closed ones.
+#[test]
+fn what_was_decided_and_what_was_seen_is_found() {
+    let world = World::new();
+    let hits = |args: &[&str]| -> Vec<String> {
+        let found = world.skein(&[&["search", "--json"], args].concat()).json();
+        let all = found["result"]["found"].as_array().unwrap().clone();
+        all.iter()
+            .map(|h| format!("{}:{}", h["handle"].as_str().unwrap(), h["id"].as_str().unwrap()))
+            .collect()
+    };
+    world.worker("asks", "git skein worker wait --question 'Which hue?' --option teal --option plum");
+    assert_eq!(hits(&["plum"]), ["asks:q1"]);
+    world.skein(&["verdict", "asks", "answer", "--option", "2", "-m", "like ultramarine"]).ok();
+    assert_eq!(hits(&["ultramarine", "--kind", "verdict"]), ["asks:d1"]);
+    assert!(hits(&["ultramarine"]).contains(&"asks:p2".to_owned()), "as it was told");
+
+    let plan =
+        "git skein worker plan --goal 'Ships sail' --step 'Hoist -- n' --verify 'Look' --risk 'Scurvy'";
+    world.worker("plans", plan);
+    assert_eq!(hits(&["scurvy"]), ["plans:l1"]);
+    let waits = world.skein(&["inbox"]).ok().out;
+    assert!(
+        waits.contains("a verdict on its plan: Ships sail") && waits.contains("git skein plan plans"),
+        "{waits}"
+    );
+
+    let done = "echo 1 >n; git add n; git commit -qm n; git skein worker done --outcome complete --summary 'The file n is new' \
+                --evidence 'wc -l walrus: 3 lines'";
+    world.worker("good", done);
+    assert_eq!(hits(&["walrus"]), ["good:k1"]);
+    world.skein(&["check", "good", "--check", "echo the porpoise passed"]).ok();
+    world.skein(&["verdict", "good", "reject", "-m", "there is no heron in it"]).ok();
+    world.skein(&["verdict", "good", "accept", "-m", "the heron is there"]).ok();
+    let mut both = hits(&["heron"]);
+    both.sort();
+    assert_eq!(both, ["good:d1", "good:d2"]);
+    assert_eq!(
+        world.skein(&["artifacts", "good", "d1"]).ok().out,
+        "reject delta 1: there is no heron in it\nby Ada <ada@example.invalid>\n"
+    );
+    assert_eq!(hits(&["porpoise", "passed"]), ["good:v1"]);
+    // It lands as another tree, on which the gate ran.
+    world.write("other.txt", "other\n");
+    world.commit("other");
+    world.skein(&["land", "good", "--gate", "echo a dugong"]).ok();
+    assert_eq!(hits(&["dugong"]), ["good:v2"]);
+    world.skein(&["reap", "--yes", "good"]).ok();
+    for (words, want) in
+        [("heron", "good:d2"), ("porpoise", "good:v1"), ("dugong", "good:v2"), ("walrus", "good:k1")]
+    {
+        assert!(hits(&[words]).contains(&want.to_owned()), "{words}");
+        assert!(world.skein(&["search", words]).ok().out.contains(" closed "), "{words}");
+    }
+    world.check();
+}

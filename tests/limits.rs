@@ -5,6 +5,7 @@ use crate::agents::recorded;
 use crate::support::MOMENT;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::until;
 use crate::support::ran;
 
 /// When the limits of the fixtures pass, in seconds.
@@ -124,4 +125,43 @@ fn an_agent_that_ends_with_an_error_has_failed() {
     world.skein(&["dispatch", "--wait", "--agent", "codex", "--name", "w", "Greet"]).code(1);
     assert_eq!(world.field("w", "reason"), "its agent reports: 529 overloaded");
     assert_eq!(world.field("w", "commits"), 1, "its work is kept");
+}
+
+/// Nothing is queued: who is refused is not there, and asks again.
+#[test]
+fn no_more_are_active_than_the_person_wants() {
+    let world = World::new();
+    world.git(["config", "skein.maxActive", "1"]);
+    let stays = "until test -f go; do sleep 0.02; done; rm go; git skein worker wait --question q";
+    world.skein(&["dispatch", "--name", "one", "one", "--", "sh", "-c", stays]).ok();
+    let two = ["dispatch", "--wait", "--name", "two", "two", "--", "true"];
+    let refused = world.skein(&two).refused("too-many", 1).err;
+    assert!(
+        refused.contains("1 worker is active, and skein.maxActive is 1\n") && refused.contains("one\n"),
+        "{refused}"
+    );
+    assert_eq!(world.git(["for-each-ref", "--format=%(refname)", "refs/skein/worker"]).lines().count(), 1);
+    assert_eq!(world.below("repo.skein").len(), 1);
+    std::fs::write(world.worktree("one").join("go"), "").unwrap();
+    world.skein(&["wait", "one"]);
+    world.skein(&two).ok();
+
+    // Who is taken up again counts too, and who is started by another.
+    let spawns = "git skein worker spawn x -- true; until test -f go; do sleep 0.02; done";
+    world.skein(&["dispatch", "--spawn", "1", "--name", "three", "three", "--", "sh", "-c", spawns]).ok();
+    world.skein(&["resume", "one"]).refused("too-many", 1);
+    assert_eq!(world.field("one", "outcome"), "needs-input");
+    until("the refusal of its child", || world.skein(&["show", "--log", "three"]).out.contains("too-many"));
+    std::fs::write(world.worktree("three").join("go"), "").unwrap();
+    world.skein(&["wait", "three"]);
+    until("its end", || world.field("three", "liveness").is_null());
+
+    // The tasks of a file wait for their turn.
+    std::fs::write(world.root().join("tasks"), "{\"task\":\"a\"}\n{\"task\":\"b\"}\n").unwrap();
+    world.skein(&["dispatch", "--from", "../tasks", "-j", "2", "--wait", "--", "sleep", "0.2"]).ok();
+    for bad in ["0", "few"] {
+        world.git(["config", "skein.maxActive", bad]);
+        world.skein(&two).refused("bad-limit", 1);
+    }
+    world.check();
 }

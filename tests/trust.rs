@@ -125,3 +125,168 @@ fn the_own_need_none_and_a_worker_gives_none() {
     until("its supervisor is gone", || world.skein(&["trust", "--yes"]).code == 0);
     assert_eq!(world.field("live", "flags"), json!([]));
 }
+
+const POLICY: &str = ".skein/policy.toml";
+
+/// The team's policy, on the trunk.
+fn policy(world: &World, text: &str) {
+    world.write(POLICY, text);
+    world.commit("policy");
+}
+
+/// A command that leaves a line in a file outside, and what it says of its work.
+fn noting(world: &World, name: &str, rest: &str) -> String {
+    format!("echo x >> {}; {rest}", world.root().join(name).display())
+}
+
+fn lines(world: &World, name: &str) -> usize {
+    fs::read_to_string(world.root().join(name)).unwrap_or_default().lines().count()
+}
+
+const WORK: &str = "sed -i s/1/one/ a.txt; git commit -qam one";
+
+#[test]
+fn a_gate_of_the_policy_runs_when_it_is_trusted_and_a_change_asks_again() {
+    let world = World::new();
+    let gate = noting(&world, "ran", "grep -q one a.txt");
+    policy(&world, &format!("gate = ['{gate}']\n"));
+    world.worker("fix", WORK);
+    let main = world.rev("main");
+    world.skein(&["candidate", "create", "fix"]).ok();
+    for args in [
+        &["land", "fix"][..],
+        &["land", "fix", "--dry-run"],
+        &["land", "fix", "--gate", "true"],
+        &["candidate", "admit", "fix", "--gate", "true"],
+        &["candidate", "integrate", "fix"],
+    ] {
+        let refused = world.skein(args).refused("untrusted", 1).err;
+        for part in [
+            &format!("gate: {gate}"),
+            "the policy of main makes commands run, and nobody has trusted it here",
+            &format!("git show main:{POLICY}"),
+        ] {
+            assert!(refused.contains(part), "{args:?} {part}: {refused}");
+        }
+    }
+    assert_eq!((world.rev("main"), lines(&world, "ran")), (main, 0));
+    // What is only collected is checked when that lands.
+    world.skein(&["import", "fix", "--into", "coord"]).ok();
+    world.skein(&["land", "coord"]).refused("untrusted", 1);
+    let shown = world.skein(&["trust"]).code(1).out;
+    assert!(shown.contains(&format!("{POLICY}: not trusted\n  gate: ")), "{shown}");
+    world.skein(&["trust", "--yes", POLICY]).ok();
+    // Another gate is no way around it.
+    world.skein(&["candidate", "integrate", "fix"]).refused("not-admitted", 1);
+    let landed = world.skein(&["land", "fix", "--json"]).ok().json();
+    assert_eq!(landed["result"]["gates"], json!([gate]));
+    assert_eq!(lines(&world, "ran"), 1);
+
+    let old = world.rev(&format!("main:{POLICY}"));
+    world.git(["reset", "-q", "--hard"]);
+    policy(&world, &format!("gate = ['{gate}', 'false']\n"));
+    world.worker("next", "sed -i s/2/two/ a.txt; git commit -qam two");
+    let refused = world.skein(&["land", "next"]).refused("untrusted", 1).err;
+    let show = format!("git diff {old} {}", world.rev(&format!("main:{POLICY}")));
+    assert!(refused.contains("has changed since it was trusted") && refused.contains(&show), "{refused}");
+    let shown = world.skein(&["trust"]).code(1).out;
+    assert!(shown.contains("| -gate = [") && shown.contains(", 'false']\n"), "{shown}");
+    assert_eq!(lines(&world, "ran"), 1, "nothing of it runs meanwhile");
+    world.skein(&["trust", "--yes"]).ok();
+    world.skein(&["land", "next"]).refused("gate-failed", 5);
+    world.check();
+}
+
+#[test]
+fn work_is_judged_by_the_gate_of_the_trunk_and_not_by_its_own() {
+    let world = World::new();
+    policy(&world, &format!("gate = ['{}']\n", noting(&world, "old", "true")));
+    world.skein(&["trust", "--yes"]).ok();
+    let script = format!("echo 'gate = []' > {POLICY}; git commit -qam 'no gate'");
+    world.worker("sly", &script);
+    let refused = world.skein(&["land", "sly"]).refused("forbidden-path", 1).err;
+    assert!(refused.contains(POLICY), "{refused}");
+    // Nor does the person's own branch, nor a worker whose fork is from there.
+    world.git(["switch", "-qc", "topic"]);
+    policy(&world, "gate = []\n");
+    world.git(["switch", "-q", "main"]);
+    let given = ["dispatch", "--wait", "--base", "topic", "--name", "w", "w", "--", "sh", "-c", WORK];
+    world.skein(&given).ok();
+    world.skein(&["land", "w"]).ok();
+    assert_eq!(lines(&world, "old"), 1);
+    world.skein(&["land", "topic"]).ok();
+    assert_eq!(lines(&world, "old"), 2, "it lands by the gate that it takes away");
+    world.worker("free", "echo f > f; git add f; git commit -qm f");
+    world.skein(&["land", "free"]).ok();
+    assert_eq!(lines(&world, "old"), 2);
+    world.check();
+}
+
+#[test]
+fn the_policy_gives_checks_to_every_worker() {
+    let world = World::new();
+    let check = noting(&world, "checked", "grep -q one a.txt");
+    policy(&world, &format!("checks = ['{check}']\ngate = ['{}']\n", noting(&world, "gated", "true")));
+    world.worker("w", WORK);
+    world.skein(&["check", "w"]).refused("untrusted", 1);
+    world.skein(&["trust", "--yes"]).ok();
+    world.skein(&["check", "w"]).ok();
+    assert_eq!((lines(&world, "checked"), lines(&world, "gated")), (1, 0));
+    world.skein(&["land", "w"]).ok();
+    assert_eq!((lines(&world, "checked"), lines(&world, "gated")), (1, 1), "its tree was checked already");
+    world.worker("bad", "sed -i s/one/1/ a.txt; git commit -qam 'back again'");
+    world.skein(&["check", "bad"]).code(5);
+    world.skein(&["land", "bad"]).refused("gate-failed", 5);
+    policy(&world, "gate = ['']\n");
+    world.skein(&["land", "bad"]).refused("bad-policy", 1);
+}
+
+#[test]
+fn a_checkout_may_trust_all_or_nothing() {
+    let world = World::new();
+    let gate = noting(&world, "ran", "true");
+    // Neither for all clones of a person, nor by what the repository itself holds, nor for one call.
+    world.write("tracked", "[skein]\n\ttrust = all\n");
+    policy(&world, &format!("gate = ['{gate}']\n"));
+    world.worker("fix", WORK);
+    let land = |options: &[(&str, &str)]| {
+        let mut command = world.command(&["land", "fix"]);
+        crate::support::ran(command.envs(options.iter().copied()).output().unwrap())
+    };
+    land(&[]).refused("untrusted", 1);
+    let said = land(&[
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "skein.trust"),
+        ("GIT_CONFIG_VALUE_0", "all"),
+    ])
+    .refused("untrusted", 1);
+    assert!(
+        said.err.contains("skein.trust all counts in the clone's own configuration only"),
+        "{}",
+        said.err
+    );
+    world.git(["config", "include.path", "../tracked"]);
+    assert_eq!(world.git(["config", "skein.trust"]), "all");
+    land(&[]).refused("untrusted", 1);
+    world.git(["config", "--unset", "include.path"]);
+    world.git(["config", "--global", "skein.trust", "all"]);
+    land(&[]).refused("untrusted", 1);
+    world.git(["config", "--global", "--unset", "skein.trust"]);
+    assert_eq!(lines(&world, "ran"), 0);
+
+    // Nothing, whatever is kept.
+    world.skein(&["trust", "--yes"]).ok();
+    world.git(["config", "--add", "skein.trust", "none"]);
+    let refused = land(&[]).refused("untrusted", 1).err;
+    assert!(refused.contains("skein.trust is none here"), "{refused}");
+    world.skein(&["trust", "--yes"]).refused("untrusted", 1);
+    world.git(["config", "--unset-all", "skein.trust"]);
+
+    world.git(["config", "skein.trust", "all"]);
+    world.skein(&["trust"]).ok();
+    land(&[]).ok();
+    assert_eq!(lines(&world, "ran"), 1);
+    world.kind("maker", "---\nagent: [\"true\"]\n---\n");
+    world.skein(&["dispatch", "--wait", "--kind", "maker", "--name", "m", "m"]).ok();
+    world.check();
+}

@@ -190,7 +190,9 @@ fn an_agent_never_judges_and_another_clone_does_not() {
     other.git(["config", "user.email", "ada@example.invalid"]);
     let card = other.skein(&["verdict", &id]).ok().out;
     assert!(card.contains("hindered  foreign-worker"), "{card}");
-    other.skein(&["verdict", &id, "accept"]).refused("foreign-worker", 1);
+    for args in [&["verdict", &id, "accept"][..], &["plan", &id, "approve"], &["tell", &id, "go on"]] {
+        other.skein(args).refused("foreign-worker", 1);
+    }
     assert_eq!(other.skein(&["inbox"]).ok().out, "nothing waits for you\n");
 }
 

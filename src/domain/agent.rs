@@ -26,6 +26,8 @@ pub struct Agent {
     headless: &'static [&'static str],
     /// How its command takes up a session again, and where that goes in it.
     again: Option<(&'static str, Place)>,
+    /// How another worker goes on from a session of it.
+    fork: Fork,
     /// Its fences in a jail, which is one.
     jailed: &'static [&'static str],
     /// Its fences without a jail.
@@ -52,6 +54,32 @@ enum Place {
     Last,
 }
 
+impl Place {
+    /// `argv` with `words` there.
+    fn put(&self, argv: &[String], words: &[&str]) -> Option<Vec<String>> {
+        let at = match self {
+            Place::First => 1,
+            Place::Behind(before) => argv.iter().position(|a| a == before)? + 1,
+            Place::Last => {
+                let task = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
+                argv.iter().position(task).unwrap_or(argv.len())
+            }
+        };
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Some([argv.get(..at)?, &words, argv.get(at..)?].concat())
+    }
+}
+
+/// How a session is gone on from, in another folder, by somebody else.
+enum Fork {
+    /// Not at all: it has none, or finds it in the folder alone where it began.
+    Never,
+    /// Its command makes a session of its own from it: the word before its name, what follows on that, and where.
+    Copies(&'static str, &'static [&'static str], Place),
+    /// It only takes it up again: nobody else may have the same one.
+    TakesUp,
+}
+
 /// In the order in which they are listed.
 pub const AGENTS: &[Agent] = &[
     Agent {
@@ -60,6 +88,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["-p", "--print"],
         again: Some(("--resume", Place::First)),
+        fork: Fork::Never,
         jailed: &["--dangerously-skip-permissions"],
         free: &["--permission-mode", "acceptEdits"],
         state: &[".claude"],
@@ -74,6 +103,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["exec"],
         again: Some(("resume", Place::Last)),
+        fork: Fork::TakesUp,
         jailed: &["--dangerously-bypass-approvals-and-sandbox"],
         free: &["--sandbox", "workspace-write"],
         state: &[".codex"],
@@ -88,6 +118,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: Some(rpc::PI),
         headless: &["-p", "--print", "--mode"],
         again: Some(("--session", Place::First)),
+        fork: Fork::Copies("--fork", &[], Place::First),
         jailed: &[],
         free: &[],
         state: &[".pi"],
@@ -102,6 +133,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["run"],
         again: Some(("--session", Place::Behind("run"))),
+        fork: Fork::Copies("--session", &["--fork"], Place::Behind("run")),
         jailed: &[],
         free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
@@ -116,6 +148,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["-p", "--prompt"],
         again: Some(("--resume", Place::First)),
+        fork: Fork::Never,
         jailed: &["--approval-mode", "yolo"],
         free: &["--approval-mode", "auto_edit"],
         state: &[".gemini"],
@@ -130,6 +163,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["--message", "-m", "--message-file"],
         again: None,
+        fork: Fork::Never,
         jailed: &[],
         free: &[],
         state: &[".aider"],
@@ -176,16 +210,16 @@ impl Agent {
     /// The command `argv`, which starts it, for another turn of its session `name`.
     pub fn again(&self, argv: &[String], name: &str) -> Option<Vec<String>> {
         let (word, place) = self.again.as_ref()?;
-        let at = match place {
-            Place::First => 1,
-            Place::Behind(before) => argv.iter().position(|a| a == before)? + 1,
-            Place::Last => {
-                let task = |a: &String| a.contains("{brief}") || a.contains("{brief-file}");
-                argv.iter().position(task).unwrap_or(argv.len())
-            }
-        };
-        let words = [(*word).to_owned(), name.to_owned()];
-        Some([argv.get(..at)?, &words, argv.get(at..)?].concat())
+        place.put(argv, &[word, name])
+    }
+
+    /// The same for another worker, which goes on from that session by itself. `alone`: nobody else has the same one.
+    pub fn fork(&self, argv: &[String], name: &str, alone: bool) -> Option<Vec<String>> {
+        match &self.fork {
+            Fork::Copies(word, rest, place) => place.put(argv, &[&[*word, name], *rest].concat()),
+            Fork::TakesUp if alone => self.again(argv, name),
+            Fork::TakesUp | Fork::Never => None,
+        }
     }
 
     /// What a line of its output says. One that is no event says nothing.
@@ -247,6 +281,21 @@ mod tests {
         let codex = Agent::named("codex").unwrap();
         let bare = codex.again(&["codex".into(), "exec".into()], "s");
         assert_eq!(bare.unwrap().join(" "), "codex exec resume s", "its task goes to standard input");
+    }
+
+    #[test]
+    fn another_worker_goes_on_from_a_session_where_that_can_be_done() {
+        let fork = |name: &str, alone| {
+            let agent = Agent::named(name).unwrap();
+            agent.fork(&agent.argv(Jail::None, false), "s", alone).map(|argv| argv.join(" "))
+        };
+        assert_eq!(fork("pi", false).unwrap(), "pi --fork s --mode rpc");
+        let opencode = fork("opencode", false).unwrap();
+        assert!(opencode.starts_with("opencode run --session s --fork --format json"), "{opencode}");
+        assert!(fork("codex", true).unwrap().ends_with(" resume s {brief}"));
+        for (name, alone) in [("codex", false), ("claude", true), ("gemini", true), ("aider", true)] {
+            assert_eq!(fork(name, alone), None, "{name}");
+        }
     }
 
     /// Recorded from the agents themselves, claude's and gemini's written after what they document.

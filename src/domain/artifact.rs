@@ -2,7 +2,6 @@
 //! seen of it.
 
 use crate::domain::Event;
-use crate::domain::Outcome;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -35,12 +34,16 @@ pub enum ArtifactKind {
     Question,
     /// What it says that it did.
     Claim,
+    /// What it means to do.
+    Plan,
     /// What a gate or check showed of its work.
     Evidence,
+    /// What a person decided of it.
+    Verdict,
 }
 
 impl ArtifactKind {
-    pub const ALL: [ArtifactKind; 8] = [
+    pub const ALL: [ArtifactKind; 10] = [
         ArtifactKind::Prompt,
         ArtifactKind::Command,
         ArtifactKind::Edit,
@@ -48,7 +51,9 @@ impl ArtifactKind {
         ArtifactKind::Error,
         ArtifactKind::Question,
         ArtifactKind::Claim,
+        ArtifactKind::Plan,
         ArtifactKind::Evidence,
+        ArtifactKind::Verdict,
     ];
 
     pub fn word(self) -> &'static str {
@@ -60,7 +65,9 @@ impl ArtifactKind {
             ArtifactKind::Error => "error",
             ArtifactKind::Question => "question",
             ArtifactKind::Claim => "claim",
+            ArtifactKind::Plan => "plan",
             ArtifactKind::Evidence => "evidence",
+            ArtifactKind::Verdict => "verdict",
         }
     }
 
@@ -73,7 +80,9 @@ impl ArtifactKind {
             ArtifactKind::Error => 'x',
             ArtifactKind::Question => 'q',
             ArtifactKind::Claim => 'k',
+            ArtifactKind::Plan => 'l',
             ArtifactKind::Evidence => 'v',
+            ArtifactKind::Verdict => 'd',
         }
     }
 
@@ -129,19 +138,6 @@ pub fn found_in<'t>(text: &'t str, words: &[String]) -> Option<&'t str> {
     let most = |line: &&str| words.iter().filter(|word| has(line, word)).count();
     // The first of the best.
     text.lines().rev().max_by_key(most)
-}
-
-/// How much a worker waits for a person, least first: what it left is worth showing in this order.
-pub fn attention(outcome: Outcome, landed: bool, closed: bool) -> u8 {
-    match outcome {
-        _ if closed => 6,
-        _ if landed => 5,
-        Outcome::NeedsInput => 0,
-        Outcome::Failed => 1,
-        Outcome::Ready => 2,
-        Outcome::Stopped => 3,
-        Outcome::Active => 4,
-    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,13 @@ impl Bounds {
         Ok(Bounds { memory: read(memory)?, processes: read(processes)?, file: read(file)? })
     }
 
+    /// How many workers may be active at once, if the person says.
+    pub fn active(config: &Config) -> Result<Option<usize>> {
+        let Some(text) = config.get(&ACTIVE.to_ascii_lowercase()) else { return Ok(None) };
+        let most = number(text).and_then(|most| usize::try_from(most).ok());
+        most.map(Some).ok_or_else(|| bad(ACTIVE, text))
+    }
+
     /// As one word, for a command line.
     pub fn word(&self) -> String {
         let all = [self.memory, self.processes, self.file];
@@ -45,6 +52,22 @@ impl Bounds {
         let mut all = word.split(',').map(read);
         Some(Bounds { memory: all.next()??, processes: all.next()??, file: all.next()?? })
     }
+}
+
+const ACTIVE: &str = "skein.maxActive";
+
+/// Refuses one more worker beside the `active` ones, by their names. It has to be asked for again: nothing waits.
+pub fn refuse_active(most: Option<usize>, active: &[String]) -> Result<()> {
+    let Some(most) = most.filter(|most| active.len() >= *most) else { return Ok(()) };
+    let says = match active.len() {
+        1 => format!("1 worker is active, and {ACTIVE} is {most}"),
+        n => format!("{n} workers are active, and {ACTIVE} is {most}"),
+    };
+    Err(Refusal::new(Token::TooMany, says)
+        .lines(active.to_vec())
+        .show(format!("git config --get {ACTIVE}"))
+        .next("git skein wait, until one has ended; then give the same command again")
+        .into())
 }
 
 /// A whole number above 0, with git's own units: k, m and g are powers of 1024.

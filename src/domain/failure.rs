@@ -184,6 +184,8 @@ tokens! {
     BadKind "bad-kind" No;
     NoSuchKind "no-such-kind" No;
     Untrusted "untrusted" No;
+    NoSession "no-session" No;
+    TooMany "too-many" No;
     NoIdentity "no-identity" No;
     WorktreeExists "worktree-exists" No;
     WorktreeInside "worktree-inside" No;

@@ -12,6 +12,8 @@ pub struct Waiting {
     pub liveness: Option<Liveness>,
     /// It asks, and nobody has answered.
     pub asks: bool,
+    /// It has laid out a plan, and nobody has decided on that.
+    pub plans: bool,
     /// It was told something, or its limit has passed, and it does not run.
     pub told: bool,
     /// Its usage limit passes later.
@@ -32,6 +34,8 @@ pub struct Waiting {
 pub enum Need {
     /// It asks.
     Answer,
+    /// It has laid out a plan.
+    Plan,
     /// It failed, or nobody knows what became of it.
     Failure,
     /// Its turn ended without a question, a commit or a result.
@@ -52,7 +56,7 @@ impl Need {
     /// Lower is sooner.
     pub fn rank(self) -> u8 {
         match self {
-            Need::Answer => 0,
+            Need::Answer | Need::Plan => 0,
             Need::Failure => 1,
             Need::Look | Need::Verdict | Need::VerdictAgain => 2,
             Need::Resume => 3,
@@ -79,6 +83,7 @@ impl Need {
     pub fn words(self) -> &'static str {
         match self {
             Need::Answer => "an answer",
+            Need::Plan => "a verdict on its plan",
             Need::Failure => "a look at its failure",
             Need::Look => "a look: it ended without a result",
             Need::Verdict => "a verdict",
@@ -98,6 +103,7 @@ pub fn need(w: &Waiting) -> Option<Need> {
     }
     match w.judged {
         _ if w.asks => Some(Need::Answer),
+        _ if w.plans => Some(Need::Plan),
         _ if runs => (w.liveness == Some(Liveness::Gone)).then_some(Need::Failure),
         _ if w.paused => None,
         _ if w.told => Some(Need::Resume),
@@ -108,6 +114,17 @@ pub fn need(w: &Waiting) -> Option<Need> {
         _ if !w.works => Some(Need::Closing),
         _ if w.moved => Some(Need::VerdictAgain),
         _ => Some(Need::Verdict),
+    }
+}
+
+/// Where a worker stands among all: those that wait for a person in the order of the inbox, then who runs, whose work
+/// has landed, and who is closed.
+pub fn place(need: Option<Need>, landed: bool, closed: bool) -> u8 {
+    match need {
+        _ if closed => 8,
+        Some(need) => need.rank(),
+        None if landed => 7,
+        None => 6,
     }
 }
 
@@ -130,6 +147,7 @@ mod tests {
             outcome,
             liveness: None,
             asks: false,
+            plans: false,
             told: false,
             paused: false,
             works: true,
@@ -145,6 +163,7 @@ mod tests {
             (Waiting { liveness: Some(Liveness::Gone), ..w(Active) }, Some(Need::Failure)),
             (Waiting { asks: true, liveness: Some(Liveness::Live), ..w(Active) }, Some(Need::Answer)),
             (Waiting { asks: true, ..w(NeedsInput) }, Some(Need::Answer)),
+            (Waiting { plans: true, ..w(NeedsInput) }, Some(Need::Plan)),
             (Waiting { told: true, ..w(NeedsInput) }, Some(Need::Resume)),
             (Waiting { paused: true, told: true, ..w(NeedsInput) }, None),
             (w(NeedsInput), Some(Need::Look)),
@@ -163,6 +182,14 @@ mod tests {
         ] {
             assert_eq!(need(&waiting), want, "{waiting:?}");
         }
+    }
+
+    #[test]
+    fn who_waits_stands_before_all_others() {
+        let last = place(Some(Need::Closing), false, false);
+        let rest =
+            [place(None, false, false), place(None, true, false), place(Some(Need::Answer), false, true)];
+        assert!(last < rest[0] && rest.is_sorted_by(|a, b| a < b), "{last} {rest:?}");
     }
 
     #[test]

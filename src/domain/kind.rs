@@ -51,6 +51,23 @@ impl Origin {
     }
 }
 
+/// What the agent of a worker knows when it begins that follows on another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Seed {
+    /// Nothing of it.
+    #[default]
+    None,
+    /// All that was said in the session of the other.
+    Full,
+}
+
+impl Seed {
+    pub fn is_none(&self) -> bool {
+        *self == Seed::None
+    }
+}
+
 /// A kind as its text says. Times are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Kind {
@@ -63,6 +80,7 @@ pub struct Kind {
     /// It runs in a jail or not at all.
     pub require_jail: bool,
     pub plan_gate: bool,
+    pub seed: Seed,
     /// How deep its workers may start others.
     pub can_spawn: Option<u32>,
     pub decision_rights: Vec<String>,
@@ -111,6 +129,11 @@ impl Kind {
             read_only: front.truth("read_only")?,
             require_jail: front.truth("require_jail")?,
             plan_gate: front.truth("plan_gate")?,
+            seed: match front.text("seed")?.as_deref() {
+                None | Some("none") => Seed::None,
+                Some("full") => Seed::Full,
+                Some(_) => return Err("seed: say none or full".to_owned()),
+            },
             can_spawn: front.depth("can_spawn")?,
             decision_rights: front.list("decision_rights")?,
             paths: front.list("paths")?,
@@ -185,6 +208,9 @@ pub struct Ties {
     pub oid: Oid,
     pub read_only: bool,
     pub plan_gate: bool,
+    /// Its session may be wanted after it has ended.
+    #[serde(default, skip_serializing_if = "Seed::is_none")]
+    pub seed: Seed,
     pub forbid: Vec<String>,
     /// In cents.
     pub budget: Option<u64>,
@@ -197,6 +223,7 @@ impl Ties {
             name: self.name.clone(),
             read_only: self.read_only,
             plan_gate: self.plan_gate,
+            seed: self.seed,
             forbid: self.forbid.clone(),
             budget: self.budget,
             body: body.to_owned(),

@@ -8,12 +8,16 @@ use crate::host::file::failure;
 use rustix::fd::AsFd;
 use rustix::fd::BorrowedFd;
 use rustix::fd::OwnedFd;
+use rustix::fs::Dir;
 use rustix::fs::FileType;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Component;
 use std::path::Path;
 
@@ -33,10 +37,43 @@ pub enum Carried {
 /// Copies the regular file `path` of tree `from` to the same place in tree `to`, with its permissions, sharing
 /// its blocks where the file system can. What is there is never overwritten, and nobody waits for the disk.
 pub fn carry(from: &Path, to: &Path, path: &Path) -> Result<Carried> {
-    fault::file().and_then(|()| copy(from, to, path)).map_err(|e| failure("copying", &to.join(path), e))
+    fault::file()
+        .and_then(|()| copy(from, to, path, u64::MAX))
+        .map_err(|e| failure("copying", &to.join(path), e))
 }
 
-fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<Carried> {
+/// Folders in folders that are copied, and bytes of one file: somebody else wrote them, who may mean ill.
+const DEEPEST: usize = 32;
+const LONGEST: u64 = 1 << 30;
+
+/// Copies the folder `path` of tree `from`, as far as it has files and folders, to the same place in tree `to`.
+pub fn carry_all(from: &Path, to: &Path, path: &Path) -> Result<()> {
+    let failed = |e: Errno| failure("copying", &from.join(path), e.into());
+    let folder = match walk(from, path, false) {
+        Ok(folder) => folder,
+        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Ok(()),
+        Err(errno) => return Err(failed(errno)),
+    };
+    walk(to, path, true).map_err(failed)?;
+    if path.components().count() > DEEPEST {
+        return Ok(());
+    }
+    for entry in Dir::read_from(&folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let path = path.join(name);
+        if name == "." || name == ".." {
+            continue;
+        }
+        let done = fault::file().and_then(|()| copy(from, to, &path, LONGEST));
+        if done.map_err(|e| failure("copying", &to.join(&path), e))? == Carried::NotAFile {
+            carry_all(from, to, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path, path: &Path, most: u64) -> io::Result<Carried> {
     let (Some(name), folders) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else {
         return Ok(Carried::NotAFile);
     };
@@ -50,7 +87,7 @@ fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<Carried> {
         Err(errno) => return sorted(errno, Carried::NotAFile),
     };
     let stat = rustix::fs::fstat(&file)?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_size as u64 > most {
         return Ok(Carried::NotAFile);
     }
     let target = match walk(to, folders, true) {
@@ -63,7 +100,7 @@ fn copy(from: &Path, to: &Path, path: &Path) -> io::Result<Carried> {
         Err(Errno::EXIST) => return Ok(Carried::InTheWay),
         Err(errno) => return Err(errno.into()),
     };
-    io::copy(&mut File::from(file), &mut File::from(made))?;
+    io::copy(&mut File::from(file).take(most), &mut File::from(made))?;
     Ok(Carried::Copied)
 }
 

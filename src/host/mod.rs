@@ -32,6 +32,7 @@ pub use ancestry::is_below;
 pub use aside::Aside;
 pub use carry::Carried;
 pub use carry::carry;
+pub use carry::carry_all;
 pub use carry::read_here;
 pub use clock::Clock;
 pub use env::Env;

@@ -176,6 +176,14 @@ impl Repo {
         self.write_config("--add", key, value)
     }
 
+    /// What the repository's own file says of a key, without what it includes.
+    pub fn own_config(&self, key: &str) -> Result<Vec<String>> {
+        let call = Call::new(["config", "--file"]).arg(self.dirs.common.join("config"));
+        let said = self.git.expect(&call.args(&["--no-includes", "-z", "--get-all", key]).reads())?;
+        let values = said.stdout.split(|byte| *byte == 0).filter(|value| !value.is_empty());
+        Ok(values.map(|value| value.to_str_lossy().into_owned()).collect())
+    }
+
     fn write_config(&self, how: &str, key: &str, value: &str) -> Result<()> {
         let file = self.dirs.common.join("config");
         self.git.expect(&Call::new(["config", "--file"]).arg(&file).args(&[how, key, value]))?;

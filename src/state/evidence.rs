@@ -27,6 +27,13 @@ pub struct Evidence {
     /// What of the tree it depends on, if somebody said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<Reads>,
+    /// It was run to be compared with what was recorded before, and is not what the next one is compared with.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub verifies: bool,
+}
+
+fn is_false(truth: &bool) -> bool {
+    !truth
 }
 
 impl Evidence {

@@ -264,6 +264,8 @@ pub fn ran(repo: &Repo, view: &View) -> Result<Vec<Ran>> {
 #[derive(Debug, Default)]
 pub struct Proofs {
     trees: BTreeMap<Oid, BTreeMap<String, (i64, Evidence)>>,
+    /// The same without what was only run to compare.
+    recorded: BTreeMap<Oid, BTreeMap<String, (i64, Evidence)>>,
     parts: BTreeMap<Reads, BTreeMap<String, (i64, Evidence)>>,
 }
 
@@ -275,6 +277,9 @@ impl Proofs {
             if let Some(reads) = evidence.reads.clone() {
                 newest(proofs.parts.entry(reads).or_default(), at, evidence.clone());
             }
+            if !evidence.verifies {
+                newest(proofs.recorded.entry(evidence.tree).or_default(), at, evidence.clone());
+            }
             newest(proofs.trees.entry(evidence.tree).or_default(), at, evidence);
         }
         Ok(proofs)
@@ -283,6 +288,11 @@ impl Proofs {
     /// By command.
     pub fn of(&self, tree: Oid) -> impl Iterator<Item = &Evidence> {
         self.trees.get(&tree).into_iter().flat_map(BTreeMap::values).map(|(_, evidence)| evidence)
+    }
+
+    /// What gates and checks showed, by command: whatever `verify` saw since, here or in another clone.
+    pub fn recorded(&self, tree: Oid) -> impl Iterator<Item = &Evidence> {
+        self.recorded.get(&tree).into_iter().flat_map(BTreeMap::values).map(|(_, evidence)| evidence)
     }
 
     pub fn on(&self, tree: Oid, command: &str) -> Option<&Evidence> {

@@ -62,6 +62,7 @@ pub use record::LaneRecord;
 pub use record::Limits;
 pub use record::Match;
 pub use record::Move;
+pub use record::Seeded;
 pub use record::Undo;
 pub use record::VERSION;
 pub use record::WorkerRecord;

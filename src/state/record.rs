@@ -89,6 +89,9 @@ pub struct WorkerRecord {
     /// The name that its agent gave to its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What that went on from, if not from nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seeded>,
     /// What it asked, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
@@ -166,6 +169,13 @@ impl WorkerRecord {
         let told = self.messages.iter().any(|m| m.delivered.is_none());
         self.outcome == Outcome::NeedsInput && (told || self.paused.is_some())
     }
+}
+
+/// The session of another worker that an agent went on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeded {
+    pub worker: WorkerId,
+    pub session: String,
 }
 
 /// The size of a delta.

@@ -14,7 +14,7 @@ pub const BOLD: Style = Style::new().bold();
 /// Whether `c` could steer a terminal or reorder a line. Line feeds and tabs do not.
 pub fn steers(c: char) -> bool {
     let reorders =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
     reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 

@@ -10,12 +10,18 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
-use crate::domain::attention;
 use crate::domain::found_in;
+use crate::domain::place;
+use crate::domain::plan::LaidOut;
+use crate::state::LaneEntry;
 use crate::state::Ledger;
 use crate::state::Ran;
+use crate::state::Verdict;
+use crate::state::View;
 use crate::state::Worker;
 use crate::state::ran;
+use crate::verbs::inbox;
+use crate::verbs::log;
 use crate::verbs::recorder;
 use crate::verbs::session::Session;
 use crate::verbs::show;
@@ -39,7 +45,7 @@ pub struct Left {
 pub fn run(session: &Session<'_>, name: &str, item: Option<&str>, kinds: &[ArtifactKind]) -> Result<Left> {
     let view = session.view()?;
     let worker = view.any_worker(&session.repo, name)?;
-    let mut artifacts = of(session, &worker, &ran(&session.repo, &view)?)?;
+    let mut artifacts = of(session, &worker, &Lanes::read(session, &view)?)?;
     artifacts.retain(|artifact| kinds.is_empty() || kinds.contains(&artifact.kind));
     if let Some(item) = item {
         let there: Vec<String> = artifacts.iter().map(|a| format!("{} {}", a.id, a.title)).collect();
@@ -59,8 +65,24 @@ fn no_such_item(worker: &Worker, item: &str, there: Vec<String>) -> Refusal {
         .next(format!("git skein artifacts {handle} lists what there is"))
 }
 
-/// All that one worker has left; `runs` is what was run on any tree.
-pub fn of(session: &Session<'_>, worker: &Worker, runs: &[Ran]) -> Result<Vec<Artifact>> {
+/// What the lanes say of all workers.
+pub struct Lanes {
+    /// What was run on any tree.
+    runs: Vec<Ran>,
+    ledger: Ledger,
+    /// Newest first.
+    verdicts: Vec<log::Entry>,
+}
+
+impl Lanes {
+    pub fn read(session: &Session<'_>, view: &View) -> Result<Lanes> {
+        let (runs, ledger) = (ran(&session.repo, view)?, Ledger::load(&session.repo, view)?);
+        Ok(Lanes { runs, ledger, verdicts: log::verdicts(session, None)?.entries })
+    }
+}
+
+/// All that one worker has left.
+pub fn of(session: &Session<'_>, worker: &Worker, lanes: &Lanes) -> Result<Vec<Artifact>> {
     let record = &worker.record;
     let mut all = Artifacts::default();
     all.add(ArtifactKind::Prompt, record.created, &worker.brief(&session.repo)?);
@@ -78,8 +100,39 @@ pub fn of(session: &Session<'_>, worker: &Worker, runs: &[Ran]) -> Result<Vec<Ar
         let evidence: String = claim.evidence.iter().map(|line| format!("\n{line}")).collect();
         all.add(ArtifactKind::Claim, end, &format!("{}: {}{evidence}", claim.outcome.word(), claim.summary));
     }
-    evidence(session, worker, runs, &mut all)?;
+    record.plans.iter().for_each(|plan| all.add(ArtifactKind::Plan, plan.at, &laid_out(plan)));
+    evidence(session, worker, lanes, &mut all)?;
+    for entry in lanes.verdicts.iter().rev() {
+        if let LaneEntry::Verdict(verdict) = &entry.record.entry
+            && verdict.worker == worker.id
+        {
+            all.add(ArtifactKind::Verdict, entry.record.at, &decided(verdict));
+        }
+    }
     Ok(all.sorted())
+}
+
+fn laid_out(plan: &LaidOut) -> String {
+    let steps = plan.steps.iter().map(|step| format!("- {} ({})", step.text, step.paths.join(" ")));
+    let verification = plan.verification.iter().map(|text| format!("verify: {text}"));
+    let risks = plan.risks.iter().map(|text| format!("risk: {text}"));
+    let decided = plan.decided.iter().map(|said| {
+        let text = said.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        format!("{} by {}{text}", said.verdict.word(), said.by)
+    });
+    let lines = std::iter::once(plan.goal.clone()).chain(steps).chain(verification).chain(risks);
+    lines.chain(decided).collect::<Vec<_>>().join("\n")
+}
+
+fn decided(verdict: &Verdict) -> String {
+    let of = match (verdict.delta, verdict.question, verdict.option) {
+        (Some(n), ..) => format!(" delta {n}"),
+        (None, Some(q), Some(option)) => format!(" question {q}, option {option}"),
+        (None, Some(q), None) => format!(" question {q}"),
+        (None, None, _) => String::new(),
+    };
+    let text = verdict.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    format!("{}{of}{text}\nby {}", verdict.verb, verdict.actor)
 }
 
 /// What it changed, a path each.
@@ -96,17 +149,27 @@ fn edits(session: &Session<'_>, worker: &Worker, at: i64, all: &mut Artifacts) -
     Ok(())
 }
 
-/// What was run on the trees of its commits.
-fn evidence(session: &Session<'_>, worker: &Worker, runs: &[Ran], all: &mut Artifacts) -> Result<()> {
+/// What was run on the trees of its commits, and on those that they landed as.
+fn evidence(session: &Session<'_>, worker: &Worker, lanes: &Lanes, all: &mut Artifacts) -> Result<()> {
     let objects = &session.repo.objects;
-    if runs.is_empty() || !objects.exists(worker.record.base) {
+    if lanes.runs.is_empty() {
         return Ok(());
     }
     let mut trees = HashSet::new();
-    for commit in objects.between(worker.record.base, worker.tip())? {
-        trees.insert(objects.tree_of(commit)?);
+    if objects.exists(worker.record.base) {
+        for commit in objects.between(worker.record.base, worker.tip())? {
+            trees.insert(objects.tree_of(commit)?);
+        }
     }
-    for run in runs.iter().filter(|run| trees.contains(&run.evidence.tree)) {
+    let landed = lanes.ledger.deltas().filter(|(_, _, delta)| delta.worker == worker.id);
+    for (_, landing, _) in landed.filter(|(_, landing, _)| objects.exists(landing.new)) {
+        trees.insert(objects.tree_of(landing.new)?);
+    }
+    // Oldest first, so that what is run later gives no other address to what was there.
+    let mut runs: Vec<&Ran> =
+        lanes.runs.iter().rev().filter(|run| trees.contains(&run.evidence.tree)).collect();
+    runs.sort_by_key(|run| run.at);
+    for run in runs {
         let title = format!("{}: {}", run.evidence.ended(), run.evidence.command);
         let output = run.output(&session.repo)?;
         all.add_titled(ArtifactKind::Evidence, run.at, &title, &format!("{title}\n{output}"));
@@ -154,17 +217,19 @@ pub fn search(
             .into());
     }
     let view = session.view()?;
-    let runs = ran(&session.repo, &view)?;
-    let ledger = Ledger::load(&session.repo, &view)?;
+    let lanes = Lanes::read(session, &view)?;
     let mut closed = view.archived(&session.repo)?;
     closed.retain(|worker| view.workers.iter().all(|open| open.id != worker.id));
     let mut found = Vec::new();
     for (worker, closed) in
         view.workers.iter().map(|w| (w, false)).chain(closed.iter().map(|worker| (worker, true)))
     {
-        hits(session, &ledger, (worker, closed), &runs, &words, kinds, &mut found)?;
+        hits(session, &lanes, (worker, closed), &words, kinds, &mut found)?;
     }
-    found.sort_by_key(|hit| (attention(hit.outcome, hit.landed, hit.closed), Reverse(hit.at)));
+    let open: Vec<WorkerId> = found.iter().filter(|hit| !hit.closed).map(|hit| hit.worker).collect();
+    let needs = inbox::needs(session, &view, &open)?;
+    let need = |hit: &Hit| needs.get(&hit.worker).copied().flatten();
+    found.sort_by_key(|hit| (place(need(hit), hit.landed, hit.closed), Reverse(hit.at)));
     let more = found.len().saturating_sub(most);
     found.truncate(most);
     Ok(Search { found, more })
@@ -172,16 +237,15 @@ pub fn search(
 
 fn hits(
     session: &Session<'_>,
-    ledger: &Ledger,
+    lanes: &Lanes,
     (worker, closed): (&Worker, bool),
-    runs: &[Ran],
     words: &[String],
     kinds: &[ArtifactKind],
     found: &mut Vec<Hit>,
 ) -> Result<()> {
     let record = &worker.record;
-    let landed = ledger.landing_of(worker.id, record.deltas).is_some();
-    for artifact in of(session, worker, runs)? {
+    let landed = lanes.ledger.landing_of(worker.id, record.deltas).is_some();
+    for artifact in of(session, worker, lanes)? {
         let wanted = kinds.is_empty() || kinds.contains(&artifact.kind);
         let whole = format!("{}\n{}", artifact.title, artifact.text);
         if let (true, Some(line)) = (wanted, found_in(&whole, words)) {

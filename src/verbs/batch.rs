@@ -2,6 +2,7 @@
 //! scheduler and keeps nothing: which tasks were started is told by the workers that exist, so that after a kill
 //! the same command goes on. Agents run on without it.
 
+use crate::domain::Bounds;
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::Handle;
@@ -120,6 +121,8 @@ pub fn run(
 ) -> Result<Batch> {
     session.refuse_in_worker("dispatch")?;
     let tasks = tasks(text)?;
+    // The others of the file wait for their turn in any case.
+    let at_once = Bounds::active(&session.config)?.map_or(at_once, |most| most.min(at_once));
     let view = session.view()?;
     let requests = requests(session, &view, &tasks, each)?;
     let entry = |(task, request): (&Task, &Request)| -> Result<Entry> {
@@ -287,7 +290,11 @@ fn start(
             continue;
         }
         let upon = upon(session, entry, request)?;
-        entry.state = match dispatch::run(session, &Request { upon, ..request.clone() }) {
+        let follows = match entry.after.as_slice() {
+            [name] => session.view()?.workers.iter().find(|w| w.record.handle.as_str() == name).map(|w| w.id),
+            _ => None,
+        };
+        entry.state = match dispatch::run(session, &Request { upon, follows, ..request.clone() }) {
             Ok(done) => {
                 free -= 1;
                 session.tell(format!(

@@ -20,8 +20,10 @@ use crate::verbs::gate::Checks;
 use crate::verbs::gate::Thoroughly;
 use crate::verbs::land;
 use crate::verbs::land::Resolved;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// What `check` is asked for.
 #[derive(Debug, Default)]
@@ -73,7 +75,10 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Done> {
     let worker = view.open_worker(&session.repo, &request.name)?;
     let record = &worker.record;
     let mut commands = record.checks.clone();
+    commands.extend(policy::checks(session, &view, &record.onto)?);
     commands.extend(request.commands.iter().cloned());
+    let mut known = HashSet::new();
+    commands.retain(|command| known.insert(command.clone()));
     if commands.is_empty() {
         return Err(Refusal::new(Token::NoTask, format!("{} was given no checks", record.handle))
             .show("git skein show <worker>")
@@ -94,7 +99,8 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Done> {
         least: Jail::None,
         allow_empty: request.take.allow_empty,
     };
-    let how = Thoroughly { all: true, again: request.again, tools: true, reads: &request.reads };
+    let how =
+        Thoroughly { all: true, again: request.again, tools: true, reads: &request.reads, verifies: false };
     let ran = gate::each(session, clone, &view, delta.tip, op, &checks, how)?;
     let checks = ran.into_iter().map(|checked| One {
         passed: checked.refused.is_none(),
@@ -148,7 +154,7 @@ pub fn verify(session: &mut Session<'_>, rev: &str, allow_empty: bool) -> Result
             .next("name a commit; git log shows them")
     })?;
     let tree = session.repo.objects.tree_of(commit)?;
-    let before: Vec<Evidence> = Proofs::load(&session.repo, &view)?.of(tree).cloned().collect();
+    let before: Vec<Evidence> = Proofs::load(&session.repo, &view)?.recorded(tree).cloned().collect();
     if before.is_empty() {
         return Err(Refusal::new(
             Token::NoEvidence,
@@ -167,7 +173,7 @@ pub fn verify(session: &mut Session<'_>, rev: &str, allow_empty: bool) -> Result
     let commands: Vec<String> = before.iter().map(|evidence| evidence.command.clone()).collect();
     let op = session.op_id(session.clock.now_millis(), &["verify", &commit.to_string()]);
     let checks = Checks { commands: &commands, changes: &changes, least: Jail::None, allow_empty };
-    let how = Thoroughly { all: true, again: true, tools: true, reads: &[] };
+    let how = Thoroughly { all: true, again: true, tools: true, reads: &[], verifies: true };
     let clone = session.clone_id().unwrap_or_default();
     let ran = gate::each(session, clone, &view, commit, op, &checks, how)?;
     let compared = before.into_iter().zip(ran).map(|(before, ran)| Compared {

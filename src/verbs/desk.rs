@@ -203,6 +203,7 @@ impl<'s, 'e> Desk<'s, 'e> {
             Call::Wait(wait) => self.wait(&found.name, &wait, caller),
             Call::Plan(asked) => {
                 let laid = plan::lay_out(self.session, self.id, &asked, seen)?;
+                crate::fault::point("desk: plan recorded");
                 self.note("planned", &laid.goal);
                 let says = format!("plan {} waits for a person", laid.short());
                 self.ends(End::Planned(laid.goal));

@@ -1,5 +1,6 @@
 //! `dispatch`: one task becomes a worker in its own detached worktree, forked from a named base.
 
+use crate::domain;
 use crate::domain::AGENTS;
 use crate::domain::Agent;
 use crate::domain::Bounds;
@@ -46,6 +47,8 @@ use crate::verbs::pane;
 use crate::verbs::pause;
 use crate::verbs::pause::AtLimit;
 use crate::verbs::policy;
+use crate::verbs::seed;
+use crate::verbs::seed::Seed;
 use crate::verbs::session::Session;
 use crate::verbs::supervise;
 use serde::Serialize;
@@ -90,6 +93,8 @@ pub struct Request {
     pub tmux: bool,
     /// The agent reads there what is typed at any time; of a known one it is seen in its command.
     pub interactive: bool,
+    /// The worker that it follows on, from whose session it goes on if its kind says so.
+    pub follows: Option<WorkerId>,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,
 }
@@ -154,6 +159,7 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
         place(session, &session.repo.worktrees()?, &wish)?;
     }
     let jail = level(session, request)?;
+    let seed = seed::look(session, &view, kind.kind.seed, request, jail)?;
     if kind.kind.plan_gate && jail.is_none() {
         session.tell("without a jail nothing keeps it from changing files before its plan is approved");
     }
@@ -164,7 +170,7 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
     let wanted = Wanted::look(session, base)?;
     init::ensure_from(session, view)?;
     let outside = Outside::look(session)?;
-    let plan = Plan { wish, base, base_name, onto, outside, wanted, jail, kind };
+    let plan = Plan { wish, base, base_name, onto, outside, wanted, jail, kind, seed };
     let (record, admin, included) = make(session, request, &plan)?;
     let Plan { base_name, onto, outside, .. } = plan;
     let objects = &session.repo.objects;
@@ -242,6 +248,7 @@ pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result
     let kind = kinds::choose(session, view, request.kind.as_deref())?;
     let request = &with_agent(session, &bound(session, view, kind.complete(request))?)?;
     check(session, request)?;
+    seed::look(session, view, kind.kind.seed, request, level(session, request)?)?;
     let (onto, target) = target(session, view, request)?;
     base(session, request, &onto, target).map(drop)
 }
@@ -257,6 +264,7 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
     Globs::new(request.paths.iter().map(String::as_str))?;
     supervise::done_pattern(&request.limits)?;
     Bounds::of(&session.config)?;
+    Bounds::active(&session.config)?;
     deepest(session.config.get("skein.spawn"))?;
     if let Some(program) = request.argv.first() {
         crate::host::find_program(session.env, program)?;
@@ -297,6 +305,7 @@ struct Plan {
     wanted: Wanted,
     jail: Jail,
     kind: Chosen,
+    seed: Option<Seed>,
 }
 
 fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(WorkerRecord, Admin, Included)> {
@@ -304,6 +313,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     // Until the record stands, nobody else may find the same handle free.
     let naming = session.lock_worktrees()?;
     let view = session.view()?;
+    refuse_active(session, &view)?;
     let handle = plan.wish.clone().unique(|h| view.handle_taken(h));
     let path = place(session, &session.repo.worktrees()?, &handle)?;
     let id = request.retries.map_or_else(|| session.new_worker_id(), |(_, promised)| promised);
@@ -342,6 +352,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         window: Window::of(request.tmux, request.interactive || Agent::reads_terminal(&request.argv)),
         paused: None,
         session: None,
+        seed: plan.seed.as_ref().map(Seed::record),
         questions: Vec::new(),
         plans: Vec::new(),
         messages: Vec::new(),
@@ -366,7 +377,13 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let kind = Kind { read_only: request.only_reads, ..plan.kind.kind.clone() };
     let command = serde_json::to_vec(&request.argv).unwrap_or_default();
     crate::host::put(&session.local.command(id), &command)?;
-    let job = Job::new(request, &record, record.kind.as_ref().map(|_| &kind), Bounds::of(&session.config)?);
+    let mut job =
+        Job::new(request, &record, record.kind.as_ref().map(|_| &kind), Bounds::of(&session.config)?);
+    if let Some(seed) = &plan.seed {
+        seed.bring(session, id)?;
+        // Only this time: taken up again, it has a session of its own.
+        job.argv.clone_from(&seed.argv);
+    }
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     if request.tmux {
         // Not by the supervisor: the server would be a child of its own, and end with the run.
@@ -377,6 +394,15 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     supervise::start(session, &job)?;
     drop(making);
     Ok((record, admin, included))
+}
+
+/// Refuses one more worker that runs, where as many do as the person wants.
+pub fn refuse_active(session: &Session<'_>, view: &View) -> Result<()> {
+    let most = Bounds::active(&session.config)?;
+    let own = view.workers.iter().filter(|w| session.clone_id() == Some(w.record.clone.as_str()));
+    let active = own.filter(|w| w.record.outcome == Outcome::Active);
+    let active: Vec<String> = active.map(|w| w.record.handle.to_string()).collect();
+    domain::refuse_active(most, &active)
 }
 
 /// The folder of all worktrees of workers.

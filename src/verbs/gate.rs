@@ -86,6 +86,8 @@ pub struct Thoroughly<'c> {
     pub tools: bool,
     /// What of the tree the commands depend on; all of it where nothing is said.
     pub reads: &'c [String],
+    /// They are run to be compared with what was recorded before.
+    pub verifies: bool,
 }
 
 /// Runs `checks` on the tree of `candidate`, in order, and records each as evidence. The first that fails is the
@@ -141,7 +143,8 @@ pub fn each(
             // No evidence of a run that was about another tree: it would count as passed the next time.
             room.room.refuse_dirt(session, candidate, command)?;
         }
-        let evidence = evidence(tree, command, &ended, tools, reads.clone());
+        let evidence =
+            Evidence { verifies: how.verifies, ..evidence(tree, command, &ended, tools, reads.clone()) };
         record(session, clone, op, &evidence, &ended)?;
         let refused = match ended.code {
             Some(0) if evidence.is_pass(checks.allow_empty) => None,
@@ -289,6 +292,7 @@ fn evidence(tree: Oid, command: &str, ended: &Ended, tools: Vec<String>, reads: 
         tests: tests_run(&ended.output).filter(|count| *count > 0 || !cut),
         tools,
         reads,
+        verifies: false,
     }
 }
 

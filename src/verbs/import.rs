@@ -71,13 +71,13 @@ fn bring(
 ) -> Result<Landed> {
     let Target { branch, begins } = target;
     found.put_off_checks(session, view, &branch);
-    let Some((trunk, tip)) = begins else { return land::attempts(session, &found, &branch, request) };
+    let Some((trunk, tip)) = begins else { return land::attempts(session, view, &found, &branch, request) };
     if session.dry {
         // What would happen there is what would happen on the trunk that it begins at.
-        return Ok(Landed { onto: branch, ..land::attempts(session, &found, &trunk, request)? });
+        return Ok(Landed { onto: branch, ..land::attempts(session, view, &found, &trunk, request)? });
     }
     let made = Draft::new(&session.repo).put(Edit::create(branch.clone(), tip)).publish()? == Moved::Done;
-    let landed = land::attempts(session, &found, &branch, request);
+    let landed = land::attempts(session, view, &found, &branch, request);
     if made && landed.is_ok() {
         session.tell(format!("made branch {} at {} ({})", branch.short(), tip.short(), trunk.short()));
     } else if made {

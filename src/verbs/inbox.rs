@@ -13,6 +13,7 @@ use crate::domain::need;
 use crate::domain::ranked;
 use crate::domain::standing;
 use crate::state::Ledger;
+use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::custody::picture;
 use crate::verbs::session::Session;
@@ -20,6 +21,7 @@ use crate::verbs::status;
 use crate::verbs::status::Row;
 use crate::verbs::weigh::Weighing;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 #[derive(Debug, Serialize)]
 pub struct Inbox {
@@ -52,14 +54,35 @@ pub fn run(session: &Session<'_>) -> Result<Inbox> {
     let weighing = Weighing::of(session, &view, &Ledger::load(&session.repo, &view)?)?;
     let mut cards = Vec::new();
     for worker in view.workers.iter().filter(|w| session.clone_id() == Some(w.record.clone.as_str())) {
-        let row = status::row(session, &seen, worker)?;
-        let changes = if row.files > 0 { changes(session, worker, &row)? } else { None };
-        let Some(need) = need(&waiting(worker, &row, changes.as_deref())) else { continue };
+        let (row, changes, need) = look(session, &seen, worker)?;
+        let Some(need) = need else { continue };
         let weighed = changes.map(|c| weighing.weigh(session, worker, row.head, &c)).transpose()?;
         cards.push(card(session, worker, &row, need, weighed.map(|weighed| weighed.risk)));
     }
     ranked(&mut cards, |card| (card.waits_for, card.since, card.handle.as_str()));
     Ok(Inbox { cards })
+}
+
+/// What each of these open workers waits for, if for anything.
+pub fn needs(
+    session: &Session<'_>,
+    view: &View,
+    of: &[WorkerId],
+) -> Result<BTreeMap<WorkerId, Option<Need>>> {
+    let seen = status::Seen::of(session, view, false)?;
+    let wanted = view.workers.iter().filter(|worker| of.contains(&worker.id));
+    wanted.map(|worker| Ok((worker.id, look(session, &seen, worker)?.2))).collect()
+}
+
+fn look(
+    session: &Session<'_>,
+    seen: &status::Seen<'_>,
+    worker: &Worker,
+) -> Result<(Row, Option<Vec<Change>>, Option<Need>)> {
+    let row = status::row(session, seen, worker)?;
+    let changes = if row.files > 0 { changes(session, worker, &row)? } else { None };
+    let need = need(&waiting(worker, &row, changes.as_deref()));
+    Ok((row, changes, need))
 }
 
 fn waiting(worker: &Worker, row: &Row, changes: Option<&[Change]>) -> Waiting {
@@ -71,6 +94,7 @@ fn waiting(worker: &Worker, row: &Row, changes: Option<&[Change]>) -> Waiting {
         outcome: row.outcome,
         liveness: row.liveness,
         asks: !row.asks.is_empty(),
+        plans: record.open_plan().is_some(),
         told: record.waits_for_its_turn(),
         paused: row.paused.is_some(),
         works: row.files > 0 || row.commits > 0,
@@ -98,7 +122,11 @@ fn card(session: &Session<'_>, worker: &Worker, row: &Row, need: Need, risk: Opt
         handle: row.handle.clone(),
         task: row.task.clone(),
         waits_for: need,
-        says: question.map(|q| q.text.clone()).or_else(|| record.reason.clone()),
+        says: match (question, record.open_plan()) {
+            (Some(question), _) => Some(question.text.clone()),
+            (None, Some(plan)) => Some(plan.goal.clone()),
+            (None, None) => record.reason.clone(),
+        },
         since,
         waited: session.clock.now_secs() - since,
         risk,
@@ -123,6 +151,7 @@ fn next(need: Need, row: &Row) -> String {
     match need {
         Need::Answer if options => format!("git skein verdict {handle} answer --option <N>"),
         Need::Answer => format!("git skein verdict {handle} answer -m '<answer>'"),
+        Need::Plan => format!("git skein plan {handle}"),
         Need::Failure | Need::Look | Need::Verdict | Need::VerdictAgain => {
             format!("git skein verdict {handle}")
         }

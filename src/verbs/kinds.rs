@@ -110,7 +110,8 @@ pub fn choose(session: &Session<'_>, view: &View, name: Option<&str>) -> Result<
     }
     if source.from == Origin::Project && kind.makes_run() {
         let what = format!("the kind {name:?} of this project makes commands run");
-        trust::refuse_untrusted(session, view, &source.place, &source.text, &what, kind.commands())?;
+        let (trunk, text) = (session.trunk(view)?, source.text.as_bytes());
+        trust::refuse_untrusted(session, &trunk, &source.place, text, &what, kind.commands())?;
     }
     Ok(Chosen { source, kind })
 }
@@ -288,6 +289,7 @@ impl Chosen {
             oid: session.repo.objects.write_blob(mask(&self.source.text).as_bytes())?,
             read_only: only_reads,
             plan_gate: kind.plan_gate,
+            seed: kind.seed,
             forbid: kind.forbid.clone(),
             budget: kind.budget,
         }))

@@ -1,5 +1,7 @@
 //! `land`: freeze, build the candidate on the exact tip, gate it, move the trunk; again if the trunk moved.
 
+mod gates;
+
 use crate::domain::Bounds;
 use crate::domain::Failure;
 use crate::domain::Jail;
@@ -37,7 +39,6 @@ use crate::verbs::session::Session;
 use crate::verbs::verdict;
 use serde::Serialize;
 use std::cell::Cell;
-use std::collections::HashSet;
 
 /// What `land` and `import --into` are asked for.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +107,7 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
 fn once(session: &Session<'_>, view: &View, name: &str, request: &Request) -> Result<Landed> {
     let found = resolve_lazily(session, view, name, request.take)?;
     let onto = found.target(session, view, request)?;
-    attempts(session, &found, &onto, request)
+    attempts(session, view, &found, &onto, request)
 }
 
 /// What every writing verb of the funnel starts with.
@@ -128,6 +129,8 @@ pub struct Resolved {
     worker_onto: Option<RefName>,
     /// The worker's own checks.
     checks: Vec<String>,
+    /// It only joins others on a branch; what has to pass does so when that lands.
+    collected: bool,
     noted: Noted,
 }
 
@@ -167,6 +170,7 @@ impl Resolved {
             pending: Cell::new(frozen.pending),
             worker_onto: Some(worker.record.onto.clone()),
             checks: worker.record.checks.clone(),
+            collected: false,
             noted: frozen.noted,
         }
     }
@@ -174,40 +178,6 @@ impl Resolved {
     /// The branch it goes to: the one asked for, else the worker's own, else the trunk.
     pub fn target(&self, session: &Session<'_>, view: &View, request: &Request) -> Result<RefName> {
         session.onto(view, request.onto.as_ref().or(self.worker_onto.as_ref()))
-    }
-
-    /// Goes to a branch that only collects: the checks are for later, when that lands. On the branch that the
-    /// work is meant for, and on the trunk, they hold at once.
-    pub fn put_off_checks(&mut self, session: &Session<'_>, view: &View, branch: &RefName) {
-        let meant = self.worker_onto.as_ref() == Some(branch);
-        if !meant && !session.trunk(view).is_ok_and(|trunk| trunk == *branch) {
-            self.checks.clear();
-        }
-    }
-
-    /// What must pass before it moves `onto`, whatever else is asked for: the worker's checks, or those of all
-    /// workers whose work the branch has collected.
-    pub fn checks(&self, session: &Session<'_>, onto: &RefName) -> Result<Vec<String>> {
-        let Source::Branch { name, tip } = &self.source else { return Ok(self.checks.clone()) };
-        let (repo, objects) = (&session.repo, &session.repo.objects);
-        let view = session.view()?;
-        let there = session.branch_tip(&view, onto)?;
-        let mut checks: Vec<String> = Vec::new();
-        let ledger = Ledger::load(repo, &view)?;
-        for (_, landing, delta) in ledger.deltas().filter(|(_, landing, _)| landing.onto == *name) {
-            if !objects.is_ancestor(landing.new, *tip)? || objects.is_ancestor(landing.new, there)? {
-                continue;
-            }
-            match view.any_worker(repo, &delta.worker.to_string()) {
-                Ok(worker) => checks.extend(worker.record.checks),
-                // Of a worker that is known nowhere any more nobody can say what it asked for.
-                Err(none) if none.token() == Some(Token::NoSuchWorker) => {}
-                Err(failure) => return Err(failure),
-            }
-        }
-        let mut known = HashSet::new();
-        checks.retain(|check| known.insert(check.clone()));
-        Ok(checks)
     }
 
     /// Whether its delta is not recorded yet. A record that moved since is a refusal: whoever wrote it may have
@@ -238,19 +208,20 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
         pending: Cell::new(None),
         worker_onto: None,
         checks: Vec::new(),
+        collected: false,
         noted: Noted::default(),
     })
 }
 
 pub fn attempts(
     session: &Session<'_>,
+    view: &View,
     found: &Resolved,
     onto: &RefName,
     request: &Request,
 ) -> Result<Landed> {
     let clone = session.clone_id().unwrap_or_default().to_owned();
-    let mut gates = found.checks(session, onto)?;
-    gates.extend(request.gates.iter().cloned());
+    let mut gates = found.gates(session, view, onto, &request.gates)?;
     let mut left = request.retries;
     loop {
         match attempt(session, &clone, found, onto, &gates, request) {
@@ -260,6 +231,7 @@ pub fn attempts(
                     "{} moved; building the candidate again ({left} retries left)",
                     onto.short()
                 ));
+                gates = found.gates(session, &session.view()?, onto, &request.gates)?;
             }
             other => return other,
         }
@@ -287,6 +259,7 @@ fn attempt(
             return report.already(op, &landing, tip(&view)?);
         }
         policy::heed(session, &view, &found.source, onto)?;
+        found.refuse_other_gates(session, &view, onto, gates)?;
         let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
         if let Some(held) = held {
             landing::integrate(&held, &record.to_move(), found.pending.take())?;
@@ -303,6 +276,7 @@ fn attempt(
         return report.already(op, &landing, tip(&view)?);
     }
     policy::heed(session, &view, &found.source, onto)?;
+    found.refuse_other_gates(session, &view, onto, gates)?;
     let record = candidate::build(session, &found.source, onto, tip(&view)?, request.shape)?;
     let kept = candidate::keep(session, record)?;
     let old: Vec<Candidate> = stale.into_iter().filter(|c| c.record.op != kept.record.op).collect();

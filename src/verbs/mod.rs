@@ -48,6 +48,7 @@ mod registration;
 mod replay;
 pub mod restore;
 pub mod resume;
+mod seed;
 pub mod session;
 pub mod show;
 mod snapshot;

@@ -335,7 +335,9 @@ fn gated(
     let clone = session.clone_id().unwrap_or_default();
     match gate::run(session, clone, view, commit, op, &checks) {
         Ok(()) => Ok(Gate { passed: true, says: None, output: Vec::new() }),
-        Err(Failure::Refusal(refusal)) if matches!(refusal.token, Token::GateFailed | Token::GateDirtied) => {
+        Err(Failure::Refusal(refusal))
+            if matches!(refusal.token, Token::GateFailed | Token::GateDirtied | Token::NoTests) =>
+        {
             Ok(Gate { passed: false, says: Some(refusal.says), output: refusal.lines })
         }
         Err(failure) => Err(failure),

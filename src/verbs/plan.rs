@@ -25,6 +25,7 @@ use crate::verbs::init;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot::Seen;
 use crate::verbs::tell;
+use crate::verbs::verdict;
 use bstr::ByteSlice;
 use serde::Serialize;
 
@@ -55,9 +56,9 @@ pub struct Read {
 }
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Read> {
-    let Some(verdict) = request.verdict else { return read(session, &request.worker) };
+    let Some(said) = request.verdict else { return read(session, &request.worker) };
     session.refuse_in_worker("plan")?;
-    if verdict == Verdict::Reject && request.text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+    if said == Verdict::Reject && request.text.as_ref().is_none_or(|text| text.trim().is_empty()) {
         return Err(Refusal::new(Token::NoTask, "nothing says what is wrong with the plan")
             .show("git skein plan -h")
             .next("say it with -m: the worker plans again after that")
@@ -65,23 +66,24 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Read> {
     }
     let view = init::ensure(session)?;
     let worker = view.open_worker(&session.repo, &request.worker)?;
+    verdict::refuse_foreign(session, &worker.record)?;
     let handle = worker.record.handle.clone();
     let whose = whose(worker);
     // What is decided is what stands there now, whatever comes while it is looked at.
     let newest = worker.record.plans.last().map(|plan| plan.id.clone());
     let asked = request.plan.as_deref().or(newest.as_deref());
-    decide(&whose, &worker.record.plans, asked, verdict, &[])?;
+    decide(&whose, &worker.record.plans, asked, said, &[])?;
     custody::refuse_running(session, worker)?;
     let late = late(session, worker, &custody::look(session, worker)?)?;
     let (by, at) = (session.person()?, session.clock.now_secs());
     let plan = finish::amend(session, worker.id, |record| {
-        let n = decide(&whose, &record.plans, asked, verdict, &late)?;
+        let n = decide(&whose, &record.plans, asked, said, &late)?;
         let text = request.text.as_deref().map(mask);
         let told = match &text {
-            Some(text) => format!("Your plan {} is {}: {text}", record.plans[n].short(), verdict.word()),
-            None => format!("Your plan {} is {}. Keep to it.", record.plans[n].short(), verdict.word()),
+            Some(text) => format!("Your plan {} is {}: {text}", record.plans[n].short(), said.word()),
+            None => format!("Your plan {} is {}. Keep to it.", record.plans[n].short(), said.word()),
         };
-        record.plans[n].decided = Some(Decided { verdict, by: by.clone(), at, text });
+        record.plans[n].decided = Some(Decided { verdict: said, by: by.clone(), at, text });
         record.tell(&told, None, None, at);
         Ok(record.plans[n].clone())
     })?;

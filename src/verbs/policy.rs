@@ -19,6 +19,8 @@ use crate::state::View;
 use crate::verbs::candidate::Source;
 use crate::verbs::kinds;
 use crate::verbs::session::Session;
+use crate::verbs::trust;
+use bstr::ByteSlice;
 
 /// The policy at the tip of the trunk, or of `onto` where nobody knows which branch that is: never a worker's.
 fn read(session: &Session<'_>, view: &View, onto: &RefName) -> Result<(Policy, RefName)> {
@@ -29,9 +31,16 @@ fn read(session: &Session<'_>, view: &View, onto: &RefName) -> Result<(Policy, R
 
 /// The policy in the tree of the branch `trunk`.
 fn read_at(session: &Session<'_>, tree: Oid, trunk: &str) -> Result<Policy> {
+    parse(&text_at(session, tree)?, trunk)
+}
+
+fn text_at(session: &Session<'_>, tree: Oid) -> Result<Vec<u8>> {
     let objects = &session.repo.objects;
-    let Some((_, blob)) = objects.entry_at(tree, POLICY.into())? else { return Ok(Policy::default()) };
-    Policy::parse(&objects.blob(blob)?).map_err(|why| {
+    objects.entry_at(tree, POLICY.into())?.map_or(Ok(Vec::new()), |(_, blob)| objects.blob(blob))
+}
+
+fn parse(text: &[u8], trunk: &str) -> Result<Policy> {
+    Policy::parse(text).map_err(|why| {
         Refusal::new(Token::BadPolicy, format!("{POLICY} of {trunk} cannot be read"))
             .lines(why.lines().map(ToOwned::to_owned))
             .show(format!("git show {trunk}:{POLICY}"))
@@ -44,6 +53,43 @@ fn read_at(session: &Session<'_>, tree: Oid, trunk: &str) -> Result<Policy> {
 pub fn requires_jail(session: &Session<'_>, view: &View) -> Result<bool> {
     let Some(tree) = kinds::trunk_tree(session, view)? else { return Ok(false) };
     Ok(read_at(session, tree, session.trunk(view)?.short())?.require_jail)
+}
+
+/// The text of the policy at the tip of the trunk and what it makes run, if it makes anything run.
+pub fn that_runs(session: &Session<'_>, view: &View) -> Result<Option<(String, Vec<String>)>> {
+    let Some(tree) = kinds::trunk_tree(session, view)? else { return Ok(None) };
+    let text = text_at(session, tree)?;
+    // One that cannot be read makes nothing run, and is refused where it counts.
+    let commands = Policy::parse(&text).map(|policy| policy.commands()).unwrap_or_default();
+    Ok((!commands.is_empty()).then(|| (text.to_str_lossy().into_owned(), commands)))
+}
+
+/// What the policy wants to pass before work moves `onto`: trusted, or a refusal.
+pub fn gates(session: &Session<'_>, view: &View, onto: &RefName) -> Result<Vec<String>> {
+    trusted(session, view, onto, |policy| policy.gates())
+}
+
+/// The checks that it gives to every worker: trusted, or a refusal.
+pub fn checks(session: &Session<'_>, view: &View, onto: &RefName) -> Result<Vec<String>> {
+    trusted(session, view, onto, |policy| policy.checks)
+}
+
+fn trusted(
+    session: &Session<'_>,
+    view: &View,
+    onto: &RefName,
+    wanted: impl FnOnce(Policy) -> Vec<String>,
+) -> Result<Vec<String>> {
+    let trunk = session.trunk(view).unwrap_or_else(|_| onto.clone());
+    let text = text_at(session, session.repo.objects.tree_of(session.branch_tip(view, &trunk)?)?)?;
+    let policy = parse(&text, trunk.short())?;
+    let commands = policy.commands();
+    let wanted = wanted(policy);
+    if !wanted.is_empty() {
+        let what = format!("the policy of {} makes commands run", trunk.short());
+        trust::refuse_untrusted(session, &trunk, POLICY, &text, &what, commands)?;
+    }
+    Ok(wanted)
 }
 
 /// Refuses a person whom the policy does not let judge work for `onto`. Keys of it that mean nothing are named.

@@ -111,6 +111,7 @@ fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
     // The record last: while it is there, the rest is looked for again.
     draft.put(Edit::delete(worker.ref_name()?, worker.at)).publish()?;
     crate::host::remove_tree(&session.local.worker(worker.id))?;
+    crate::host::remove_tree(&session.local.kept_home(worker.id))?;
     session
         .tell(format!("recovered: {} was cut short before its agent ran; it is gone", worker.record.handle));
     Ok(())

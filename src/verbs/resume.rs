@@ -15,6 +15,7 @@ use crate::host::Lock;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
 use crate::verbs::custody;
+use crate::verbs::dispatch;
 use crate::verbs::finish;
 use crate::verbs::init;
 use crate::verbs::jail;
@@ -49,6 +50,7 @@ pub fn run(session: &mut Session<'_>, name: &str, text: Option<&str>, at_limit: 
     let view = init::ensure(session)?;
     let worker = view.open_worker(&session.repo, name)?;
     refuse(session, worker)?;
+    dispatch::refuse_active(session, &view)?;
     pause::heed(session, at_limit, &worker.record.agent)?;
     if let Some(text) = text {
         add(session, worker.id, text)?;

@@ -3,6 +3,7 @@
 use crate::domain::Change;
 use crate::domain::Entry;
 use crate::domain::Flag;
+use crate::domain::Handle;
 use crate::domain::Jail;
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -18,6 +19,7 @@ use crate::domain::protocol::Message;
 use crate::plumbing::Kind;
 use crate::plumbing::Objects;
 use crate::state::Proofs;
+use crate::state::Seeded;
 use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::custody;
@@ -65,6 +67,9 @@ pub struct Card {
     pub jail: Jail,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Ties>,
+    /// The session that its agent went on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<WentOn>,
     /// Its newest plan, and how its changes stand to that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Planned>,
@@ -87,6 +92,14 @@ pub struct Card {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discarded: Option<Oid>,
     pub changes: Vec<ChangeLine>,
+}
+
+/// The session of another worker, with the handle that this has or had.
+#[derive(Debug, Serialize)]
+pub struct WentOn {
+    #[serde(flatten)]
+    pub seed: Seeded,
+    pub handle: Option<Handle>,
 }
 
 /// A plan, and how the changes stand to it.
@@ -186,6 +199,13 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
         outside: record.outside.clone(),
         jail: record.jail,
         kind: record.kind.clone(),
+        seed: record.seed.clone().map(|seed| WentOn {
+            handle: view
+                .any_worker(&session.repo, &seed.worker.to_string())
+                .ok()
+                .map(|w| w.record.handle.clone()),
+            seed,
+        }),
         plan,
         said: said(session, worker)?,
         discarded,

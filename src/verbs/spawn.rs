@@ -103,6 +103,7 @@ pub fn dispatch(
         argv: asked.argv,
         otherwise: job::given(session, worker)?,
         spawn: Some(record.spawn),
+        follows: Some(parent),
         parent: Some(Parent { worker: parent, request, depth: record.depth() + 1 }),
         ..Request::default()
     };

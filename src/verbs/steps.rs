@@ -102,8 +102,7 @@ pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result
     Bounds::of(&session.config)?;
     let view = land::begin(session, false)?;
     let (found, onto, waiting) = the_waiting(session, &view, name, request)?;
-    let mut gates = found.checks(session, &onto)?;
-    gates.extend(request.gates.iter().cloned());
+    let gates = found.gates(session, &view, &onto, &request.gates)?;
     if waiting.record.admitted.as_ref().is_some_and(|a| gates.iter().all(|g| a.contains(g))) {
         return Ok(step(name, &waiting.record, "admitted", true, gates));
     }
@@ -143,7 +142,9 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
     policy::heed(session, &view, &found.source, &onto)?;
     let waiting = waiting.ok_or_else(|| no_candidate(name, &onto))?;
     let passed = waiting.record.admitted.as_deref();
-    let missing = request.gates.iter().find(|gate| !passed.is_some_and(|p| p.contains(gate)));
+    let mut wanted = policy::gates(session, &view, &onto)?;
+    wanted.extend(request.gates.iter().cloned());
+    let missing = wanted.iter().find(|gate| !passed.is_some_and(|p| p.contains(gate)));
     if passed.is_none() || missing.is_some() {
         let what = missing.map_or_else(|| "a gate".to_owned(), |gate| format!("`{gate}`"));
         return Err(Refusal::new(

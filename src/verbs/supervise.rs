@@ -296,8 +296,10 @@ fn close(
     if started {
         note(session, job, recorder)?;
     }
-    if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready {
-        // Nobody takes it up again.
+    let wanted =
+        session.view()?.worker(&id.to_string())?.record.kind.as_ref().is_some_and(|k| !k.seed.is_none());
+    if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready && !wanted {
+        // Nobody takes it up again, or goes on from it.
         crate::host::remove_tree(&session.local.kept_home(id))?;
     }
     Ok(())

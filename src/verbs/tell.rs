@@ -21,6 +21,7 @@ use crate::verbs::init;
 use crate::verbs::pause::AtLimit;
 use crate::verbs::resume;
 use crate::verbs::session::Session;
+use crate::verbs::verdict;
 use serde::Serialize;
 
 /// A message that is on its worker's record.
@@ -56,6 +57,7 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
     }
     let view = init::ensure(session)?;
     let worker = view.open_worker(&session.repo, name)?;
+    verdict::refuse_foreign(session, &worker.record)?;
     let (id, at) = (worker.id, session.clock.now_secs());
     let (message, question, open) = finish::amend(session, id, |record| {
         refuse_ended(record)?;

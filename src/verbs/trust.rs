@@ -5,6 +5,8 @@ use crate::domain::Failure;
 use crate::domain::Kind;
 use crate::domain::Liveness;
 use crate::domain::Oid;
+use crate::domain::POLICY;
+use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -12,6 +14,7 @@ use crate::domain::sha256;
 use crate::state::View;
 use crate::verbs::custody;
 use crate::verbs::kinds;
+use crate::verbs::policy;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -19,6 +22,10 @@ use similar::TextDiff;
 
 /// Each value is a digest, and beside it the blob and the path that it was trusted as.
 const KEY: &str = "skein.trust";
+
+/// Values of it that speak of all files at once: for a checkout that nobody sits at.
+const ALL: &str = "all";
+const NONE: &str = "none";
 
 /// Digests that are trusted where nothing is kept, with commas or blanks between them.
 const VARIABLE: &str = "SKEIN_TRUST";
@@ -71,11 +78,15 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Trust> {
             files.push(look(session, source.place, &source.text, kind.commands())?);
         }
     }
+    if let Some((text, commands)) = policy::that_runs(session, &view)? {
+        files.push(look(session, POLICY.to_owned(), &text, commands)?);
+    }
     if let Some(name) = request.names.iter().find(|name| !files.iter().any(|file| file.is(name))) {
         return Err(no_such_file(name, &files));
     }
     files.retain(|file| request.names.is_empty() || request.names.iter().any(|name| file.is(name)));
     if request.yes && files.iter().any(|file| !file.trusted) {
+        refuse_none(session)?;
         refuse_seen(session, &view)?;
         for file in files.iter_mut().filter(|file| !file.trusted) {
             let value = format!("{} {} {}", file.digest, file.blob, file.path);
@@ -118,14 +129,35 @@ pub fn short(digest: &str) -> &str {
     digest.get(..12).unwrap_or(digest)
 }
 
+/// Whether nothing is trusted, whatever is kept.
+fn is_none(session: &Session<'_>) -> bool {
+    session.config.all(KEY).any(|value| value == NONE)
+}
+
+/// Whether this clone takes whatever its trunk has. It is asked of the clone's own file, and of nothing that this
+/// includes: what is set for all clones of a person, or comes with a tracked file, was not said of this one.
+fn is_all(session: &Session<'_>) -> bool {
+    if !session.config.all(KEY).any(|value| value == ALL) {
+        return false;
+    }
+    let own = session.repo.own_config(KEY).is_ok_and(|own| own.iter().any(|value| value == ALL));
+    if !own {
+        session.tell_once(format!("{KEY} {ALL} counts in the clone's own configuration only"));
+    }
+    own
+}
+
 /// Whether the person has trusted this very content.
 pub fn is_trusted(session: &Session<'_>, content: &[u8]) -> bool {
+    if is_none(session) {
+        return false;
+    }
     let digest = sha256(content);
     let kept = session.config.all(KEY).filter_map(|value| value.split_whitespace().next());
     let given = session.env.get(VARIABLE).map(|value| value.to_string_lossy().into_owned());
     let given = given.unwrap_or_default();
     let given = given.split(|c: char| c == ',' || c.is_whitespace());
-    kept.chain(given).any(|trusted| trusted == digest)
+    kept.chain(given).any(|trusted| trusted == digest) || is_all(session)
 }
 
 /// The blob that was trusted last at `path`, if it is there still.
@@ -142,22 +174,23 @@ fn before(session: &Session<'_>, path: &str) -> Option<Oid> {
 /// would run, are said.
 pub fn refuse_untrusted(
     session: &Session<'_>,
-    view: &View,
+    trunk: &RefName,
     path: &str,
-    text: &str,
+    text: &[u8],
     what: &str,
     commands: Vec<String>,
 ) -> Result<()> {
-    if is_trusted(session, text.as_bytes()) {
+    if is_trusted(session, text) {
         return Ok(());
     }
-    let trunk = session.trunk(view)?;
-    let blob = session.repo.objects.hash_blob(text.as_bytes())?;
+    let blob = session.repo.objects.hash_blob(text)?;
+    let plain = || format!("git show {}:{path}", trunk.short());
     let (how, show) = match before(session, path) {
+        _ if is_none(session) => ("skein.trust is none here", plain()),
         Some(old) => ("it has changed since it was trusted", format!("git diff {old} {blob}")),
-        None => ("nobody has trusted it here", format!("git show {}:{path}", trunk.short())),
+        None => ("nobody has trusted it here", plain()),
     };
-    let digest = sha256(text.as_bytes());
+    let digest = sha256(text);
     // By its digest: what else came since is not trusted with it.
     let yes = format!("git skein trust --yes {}", short(&digest));
     Err(Refusal::new(Token::Untrusted, format!("{what}, and {how}"))
@@ -165,7 +198,22 @@ pub fn refuse_untrusted(
         .lines([format!("digest: {digest}")])
         .lines(commands)
         .show(show)
-        .next(format!("read it; if it may run, as you, on this machine: {yes}"))
+        .next(match is_none(session) {
+            true => UNSET.to_owned(),
+            false => format!("read it; if it may run, as you, on this machine: {yes}"),
+        })
+        .into())
+}
+
+const UNSET: &str = "git config --unset-all skein.trust none, where it is set; then git skein trust";
+
+fn refuse_none(session: &Session<'_>) -> Result<()> {
+    if !is_none(session) {
+        return Ok(());
+    }
+    Err(Refusal::new(Token::Untrusted, "skein.trust is none here: nothing tracked makes commands run")
+        .show("git config --show-origin --get-all skein.trust")
+        .next(UNSET)
         .into())
 }
 

@@ -2,6 +2,7 @@
 //! children or its supervisor; disks that are full or may not be written.
 
 mod children;
+mod decisions;
 mod disk;
 mod options;
 mod reap;

@@ -286,7 +286,7 @@ pub fn not_taken_over(world: &World) -> bool {
 
 /// Waits for who is on its way still: what a supervisor will do is known when its process is gone. All worlds
 /// have the same ids, so it is known by its place.
-fn all_ended(world: &World) -> bool {
+pub fn all_ended(world: &World) -> bool {
     until("the end of supervisor and agent", || !works_in(&world.root()));
     true
 }

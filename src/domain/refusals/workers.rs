@@ -71,6 +71,18 @@ pub const DISPATCH: &[Explained] = &[
         next: "Read it; if it may run as you, `git skein trust --yes`, or in CI `SKEIN_TRUST=<digest>`",
     },
     Explained {
+        token: Token::NoSession,
+        means: "The kind says `seed: full`, and there is no session of the other worker that its agent could go on from: it has told none, is another agent, or cannot",
+        show: "`git show refs/skein/worker/<id>:record.json`: `agent` and `session`",
+        next: "Dispatch with a kind that says `seed: none`, or with the agent that the other one has",
+    },
+    Explained {
+        token: Token::TooMany,
+        means: "As many workers are active as `skein.maxActive` allows",
+        show: "`git config --get skein.maxActive`",
+        next: "Wait until one has ended: `git skein wait`; or raise `skein.maxActive`",
+    },
+    Explained {
         token: Token::NoIdentity,
         means: "Git does not know your name and address",
         show: "`git var GIT_COMMITTER_IDENT`",

@@ -91,7 +91,7 @@ pub enum Verb {
     },
     /// Show one worker: its card, or one part of it.
     Show(Show),
-    /// List what the run of a worker has left: what it was told, ran, changed and said, and what was seen of it.
+    /// List what the run of a worker has left: what it was told, ran, changed and said, and what was seen and decided of it.
     Artifacts(Artifacts),
     /// Look for words in what all workers have left, open and closed; first in those that wait for you.
     Search(Search),

@@ -100,7 +100,8 @@ pub fn run(env: &Env, cli: &Cli) -> Exit {
     settle(cli);
     let tell = |line: &str| {
         if !cli.quiet {
-            anstream::eprintln!("{}", crate::surfaces::style::safe(line));
+            // What is quoted in it makes no line of its own.
+            anstream::eprintln!("{}", crate::surfaces::style::safe(line).replace('\n', "\n  "));
         }
     };
     carry_out(env, cli, &tell).print()

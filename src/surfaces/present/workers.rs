@@ -27,6 +27,7 @@ use crate::verbs::init::Initialised;
 use crate::verbs::show::Card;
 use crate::verbs::show::Shown;
 use crate::verbs::status::Board;
+use crate::verbs::show::WentOn;
 use crate::verbs::status::Kin;
 use crate::verbs::status::Row;
 use crate::verbs::status::Status;
@@ -124,6 +125,11 @@ fn dispatched(d: &Dispatched) -> String {
         text.push_str(&format!("  window    git skein attach {}\n", d.handle));
     }
     text
+}
+
+fn seed(of: &WentOn) -> String {
+    let whose = of.handle.as_ref().map_or_else(|| of.seed.worker.to_string(), ToString::to_string);
+    format!("session {} of {}", line(&of.seed.session), line(&whose))
 }
 
 fn spent(said: &Tally) -> String {
@@ -311,6 +317,7 @@ pub(super) fn facts(card: &Card) -> String {
     }
     field("paused", row.paused.map(|until| format!("until {}", date(until))).unwrap_or_default());
     field("kind", card.kind.as_ref().map(ties).unwrap_or_default());
+    field("seed", card.seed.as_ref().map(seed).unwrap_or_default());
     field("exit", card.exit.map(|e| e.to_string()).unwrap_or_default());
     field("jail", card.jail.word().to_owned());
     field("paths", line(&card.paths.join(" ")));

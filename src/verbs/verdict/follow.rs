@@ -42,6 +42,9 @@ pub fn again(
         jail: Some(record.jail.word().to_owned()),
         spawn: Some(record.spawn),
         argv: job::given(session, worker)?,
+        kind: record.kind.as_ref().map(|kind| kind.name.clone()),
+        only_reads: record.only_reads(),
+        follows: Some(worker.id),
         retries: op.and_then(promised).map(|id| (worker.id, id)),
         ..dispatch::Request::default()
     })
