@@ -111,6 +111,19 @@ fn another_try_goes_on_from_the_session_of_the_first() {
 }
 
 #[test]
+fn a_task_goes_on_from_the_one_that_it_comes_after() {
+    let world = pi("echo x >x; git add x; git commit -qm x");
+    let tasks = "{\"task\":\"one\",\"name\":\"one\",\"kind\":\"heir\"}\n{\"task\":\"two\",\"name\":\"two\",\"kind\":\"heir\",\"after\":[\"one\"]}\n";
+    fs::write(world.root().join("tasks"), tasks).unwrap();
+    world.skein(&["dispatch", "--from", "../tasks", "--wait", "--agent", "pi"]).ok();
+    assert!(said(&world, "two").starts_with("of one\n"));
+    assert_eq!(world.record("two")["seed"]["worker"], world.ulid("one"));
+    assert!(world.record("one")["seed"].is_null());
+    assert!(world.skein(&["kinds"]).ok().out.contains(" [goes on from a session]\n"));
+    world.check();
+}
+
+#[test]
 fn without_a_word_of_the_kind_it_begins_anew() {
     let world = codex("echo x >x; git add x; git commit -qm x");
     world.skein(&["dispatch", "--wait", "--agent", "codex", "--name", "w", "w"]).ok();

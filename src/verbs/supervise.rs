@@ -296,13 +296,19 @@ fn close(
     if started {
         note(session, job, recorder)?;
     }
-    let wanted =
-        session.view()?.worker(&id.to_string())?.record.kind.as_ref().is_some_and(|k| !k.seed.is_none());
-    if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready && !wanted {
+    if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready
+        && !is_seed(session, id)
+    {
         // Nobody takes it up again, or goes on from it.
         crate::host::remove_tree(&session.local.kept_home(id))?;
     }
     Ok(())
+}
+
+/// Whether another worker may go on from its session.
+fn is_seed(session: &Session<'_>, id: WorkerId) -> bool {
+    let record = session.view().and_then(|view| view.worker(&id.to_string()).map(|w| w.record.clone()));
+    record.map_or(true, |record| record.kind.is_some_and(|kind| !kind.seed.is_none()))
 }
 
 /// Puts on the record what the output has told: the name of the agent's session, so that it can be taken up again

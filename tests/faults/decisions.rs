@@ -213,10 +213,10 @@ fn dispatch_of_a_kind() {
 
 const SUPERVISED: &[Plan] = &[
     Plan { site: "point", action: "kill", stride: 1, lasting: false },
-    Plan { site: "git", action: "kill", stride: 2, lasting: false },
-    Plan { site: "file", action: "kill", stride: 5, lasting: false },
-    Plan { site: "git", action: "EIO", stride: 4, lasting: false },
-    Plan { site: "file", action: "EIO", stride: 7, lasting: false },
+    Plan { site: "git", action: "kill", stride: 4, lasting: false },
+    Plan { site: "file", action: "kill", stride: 13, lasting: false },
+    Plan { site: "git", action: "EIO", stride: 7, lasting: false },
+    Plan { site: "file", action: "EIO", stride: 17, lasting: false },
 ];
 
 /// What a worker was told of its plan is so, and the plan of one whose supervisor died can be decided all the same.
@@ -224,7 +224,7 @@ const SUPERVISED: &[Plan] = &[
 fn a_worker_lays_out_its_plan() {
     let world = scenes::still();
     world.skein(&["init"]).ok();
-    sweep::table("worker plan", SUPERVISED, 4, |plan, k| laid_out(&world, plan, k));
+    sweep::table("worker plan", SUPERVISED, 6, |plan, k| laid_out(&world, plan, k));
 }
 
 fn laid_out(world: &World, plan: Plan, k: u64) -> bool {

@@ -79,6 +79,7 @@ fn kind(listed: &Listed) -> String {
         let marks = [
             (kind.read_only, "reads only"),
             (kind.plan_gate, "plans first"),
+            (!kind.seed.is_none(), "goes on from a session"),
             (kind.can_spawn.is_some_and(|depth| depth > 0), "starts others"),
         ];
         let marks: Vec<&str> = marks.into_iter().filter(|(set, _)| *set).map(|(_, mark)| mark).collect();
