@@ -31,6 +31,7 @@ fn walked() -> World {
     world.skein(&["verdict", "wait", "accept"]).ok();
     world.skein(&["land", "coord"]).ok();
     world.skein(&["candidate", "create", "wait"]).ok();
+    world.skein(&["bundle", "save", "wait"]).ok();
     let kind = world.root().join("home/config/git-skein/kinds");
     fs::create_dir_all(&kind).unwrap();
     fs::write(kind.join("careful.md"), "---\nforbid: [b.txt]\n---\n").unwrap();

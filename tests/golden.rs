@@ -44,6 +44,9 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("candidate", "/landing", &["Intent and landing"]),
     ("candidate", "/landing/delta", &["The delta of a landing"]),
     ("note-landed", "", &["Notes"]),
+    ("bundle", "", &["Bundles"]),
+    ("bundle", "/delta", &["The delta of a bundle"]),
+    ("bundle", "/papers", &["The papers of a bundle"]),
     ("archive", "", &["Archives"]),
     ("archive", "/workers", &["An archived worker"]),
 ];
@@ -162,6 +165,11 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     story.skein(&["plan", "p", "approve", "-m", "Do it"], &[fault]);
     let ulid = story.world.ulid("p");
     found.insert("worker-kind", story.blob(&format!("refs/skein/worker/{ulid}"), "record.json"));
+
+    // Evidence has the time that a command took.
+    story.skein(&["bundle", "save", "fix", "--without", "evidence,messages"], &[]).ok();
+    let bundle = story.blob(&story.only_ref("refs/skein/bundle"), "bundle.json");
+    found.insert("bundle", without_record(&String::from_utf8(bundle).unwrap()).into_bytes());
     found
 }
 

@@ -10,6 +10,7 @@
 mod agents;
 mod artifacts;
 mod batch;
+mod bundle;
 mod cache;
 mod cases_d;
 mod cases_f;

@@ -31,6 +31,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 /// Files of text for people, where commands that a person types name refs.
 const TEXTS: &[&str] = &[
     "src/domain/refusals.rs",
+    "src/domain/refusals/bundles.rs",
     "src/domain/refusals/undo.rs",
     "src/domain/refusals/verdicts.rs",
     "src/domain/refusals/workers.rs",

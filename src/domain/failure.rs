@@ -231,6 +231,14 @@ tokens! {
     BadPolicy "bad-policy" No;
     Conflict "conflict" Conflict;
     ConflictMidway "conflict-midway" Conflict;
+    BadBundle "bad-bundle" No;
+    BundleChanged "bundle-changed" No;
+    BundleUnfit "bundle-unfit" No;
+    NoSuchBundle "no-such-bundle" No;
+    AmbiguousBundle "ambiguous-bundle" No;
+    BundleLoaded "bundle-loaded" No;
+    BundleUsed "bundle-used" No;
+    FileExists "file-exists" No;
     NoCandidate "no-candidate" No;
     CandidateExists "candidate-exists" No;
     CandidateStale "candidate-stale" Raced;

@@ -236,6 +236,11 @@ ulid_name! {
     OpId
 }
 
+ulid_name! {
+    /// The identity of one bundle.
+    BundleId
+}
+
 /// The name of a worker for people: lower-case words joined by hyphens, at most 40 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -1,5 +1,6 @@
 //! What every refusal means. `help refusals` and docs/refusals.md are made from this table.
 
+mod bundles;
 mod undo;
 mod verdicts;
 mod workers;
@@ -365,6 +366,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
         ],
     ),
     ("Verdicts", verdicts::VERDICTS),
+    ("Bundles", bundles::BUNDLES),
     ("Undo", undo::UNDO),
 ];
 

@@ -76,6 +76,32 @@ fn replace_by(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(parent(path))
 }
 
+/// Makes a file at `path` of what `fill` writes, whole or not at all, and tells its length; `None` if something is
+/// there already.
+pub fn create(path: &Path, fill: impl FnOnce(File) -> Result<()>) -> Result<Option<u64>> {
+    let failed = |e| failure("writing", path, e);
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(None);
+    }
+    fault::file().map_err(failed)?;
+    let temp = tempfile::Builder::new()
+        .prefix(BESIDE)
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(parent(path))
+        .map_err(failed)?;
+    fill(temp.as_file().try_clone().map_err(failed)?)?;
+    temp.as_file().sync_all().map_err(failed)?;
+    let len = temp.as_file().metadata().map_err(failed)?.len();
+    fault::file().map_err(failed)?;
+    match temp.persist_noclobber(path) {
+        Err(e) if e.error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        kept => kept.map_err(|e| failed(e.error))?,
+    };
+    sync_dir(parent(path))?;
+    Ok(Some(len))
+}
+
 /// Removes what writers left half-written in `dir`. One that still writes there fails.
 pub fn remove_left(dir: &Path) -> Result<()> {
     for left in fs::read_dir(dir).into_iter().flatten().flatten() {

@@ -38,6 +38,7 @@ pub use clock::Clock;
 pub use env::Env;
 pub use file::add_to;
 pub use file::copy_files;
+pub use file::create;
 pub use file::failure;
 pub use file::make_dir;
 pub use file::put;

@@ -7,6 +7,7 @@ use crate::plumbing::disk;
 use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -309,6 +310,18 @@ impl Git {
     /// Runs to the end. Any exit code is an answer; only a failure to run is an error.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<Output> {
         self.ended(call, self.spawn(call, input(call))?)
+    }
+
+    /// Runs to the end with what is in `from` as its input.
+    pub(super) fn run_from(&self, call: &Call<'_>, from: File) -> Result<Output> {
+        self.ended(call, self.spawn(call, from.into())?)
+    }
+
+    /// Runs to the end; what it prints goes to `to`.
+    pub(super) fn run_into(&self, call: &Call<'_>, to: File) -> Result<Output> {
+        let mut command = self.ready(call, input(call))?;
+        command.stdout(to);
+        self.ended(call, command.spawn().map_err(|e| not_run(call, e))?)
     }
 
     /// Starts a call; [`Git::finish`] gives its answer. What is started together runs together.

@@ -2,6 +2,7 @@
 
 mod ancestry;
 mod attributes;
+mod bundle;
 mod capture;
 mod cherry;
 mod commit_graph;
@@ -33,6 +34,8 @@ mod survey;
 mod tree;
 mod worktree;
 
+pub use bundle::BundleFile;
+pub use bundle::Unpacked;
 pub use capture::Birth;
 pub use capture::Capture;
 pub use capture::Excludes;

@@ -166,7 +166,7 @@ impl Objects {
     }
 
     /// How many bytes the object has, by its header; `None` if the store lacks it.
-    pub(super) fn bytes_of(&self, oid: Oid) -> Result<Option<u64>> {
+    pub fn size(&self, oid: Oid) -> Result<Option<u64>> {
         let header = gix::objs::FindHeader::try_header(&self.odb, &id(oid));
         Ok(header
             .map_err(|e| disk::gix(format!("reading the header of {oid}"), e))?

@@ -31,7 +31,7 @@ pub const STORE: &str = "store";
 const LISTED: u64 = 16 << 20;
 
 /// So many objects at most come in as files of their own, and not as a pack.
-const LOOSE: usize = 200;
+pub(super) const LOOSE: usize = 200;
 
 /// How many commits that `HEAD` has left behind are looked for.
 const STRAYS: usize = 1000;
@@ -187,11 +187,11 @@ impl Repo {
     }
 
     /// Takes away what keeps packs from being repacked before anything names their objects.
-    fn let_go(&self, private: &Private) -> Result<()> {
+    pub fn let_go_of(&self, mark: &str) -> Result<()> {
         let packs = self.dirs.common.join("objects/pack");
         for file in fs::read_dir(&packs).into_iter().flatten().flatten().map(|entry| entry.path()) {
             let kept = file.extension().is_some_and(|kind| kind == "keep");
-            if kept && fs::read(&file).is_ok_and(|text| text.trim_end() == private.mark().as_bytes()) {
+            if kept && fs::read(&file).is_ok_and(|text| text.trim_end() == mark.as_bytes()) {
                 let gone = disk::gone(fs::remove_file(&file));
                 gone.map_err(|e| disk::io(format!("removing {}", file.display()), e))?;
             }
@@ -209,7 +209,7 @@ impl Repo {
         if !self.git.run(&whole.stdin(asked.as_bytes()))?.ok() {
             self.bring(private, &tips, base, None, quota)?;
         }
-        self.let_go(private)
+        self.let_go_of(&private.mark())
     }
 
     /// Moves the worktree's `HEAD` from `from` by way of each of `way`. What came in is not named before this ends,
@@ -317,7 +317,7 @@ impl Repo {
         self.weigh(&self.objects.between(from, tip)?, base, quota)?;
         let mut sizes = Vec::new();
         for oid in self.objects.brought(from, tip)? {
-            sizes.push((self.objects.bytes_of(oid)?.unwrap_or_default(), oid.to_string()));
+            sizes.push((self.objects.size(oid)?.unwrap_or_default(), oid.to_string()));
         }
         let refused =
             |refusal: Box<Refusal>| (*refusal).show(format!("git log --oneline {tip} ^{from}")).into();
@@ -340,7 +340,7 @@ impl Repo {
 }
 
 /// Refuses objects of these sizes if one is too large, or all of them are.
-fn within(
+pub(super) fn within(
     sizes: impl Iterator<Item = (u64, String)>,
     quota: &Quota,
 ) -> std::result::Result<(), Box<Refusal>> {
@@ -371,7 +371,7 @@ fn stays_out(what: &str, lines: Vec<String>) -> Refusal {
 }
 
 /// One entry of a list of stores: git splits it at colons unless it is quoted.
-fn quoted_store(path: &Path) -> OsString {
+pub(super) fn quoted_store(path: &Path) -> OsString {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::ffi::OsStringExt;
     let mut out = vec![b'"'];

@@ -1,5 +1,6 @@
 //! What belongs to this machine: `<common git dir>/skein/`. `run/` and `cache/` are disposable.
 
+use crate::domain::BundleId;
 use crate::domain::OpId;
 use crate::domain::WorkerId;
 use std::path::Path;
@@ -72,6 +73,16 @@ impl Local {
     /// What a jailed agent has to keep of its own from run to run: its settings and sessions. Read as hostile.
     pub fn kept_home(&self, id: WorkerId) -> PathBuf {
         self.root.join("private").join(format!("{id}.home"))
+    }
+
+    /// Where the papers of bundles that it was given lie.
+    pub fn references(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("references")
+    }
+
+    /// Which file a bundle came from. Not of the bundle itself, which is the same everywhere.
+    pub fn origin(&self, id: BundleId) -> PathBuf {
+        self.root.join("bundles").join(id.to_string())
     }
 
     /// Held by dispatch until the supervisor runs.

@@ -1,6 +1,7 @@
 //! The schema: ref names, records, the view of all of it, drafts, the lane. It never decides.
 
 mod archive;
+mod bundle;
 mod draft;
 mod evidence;
 mod fsck;
@@ -14,6 +15,14 @@ mod worker;
 
 pub use archive::Closing;
 pub use archive::fold;
+pub use bundle::Bundle;
+pub use bundle::BundledDelta;
+pub use bundle::DELTA_PAPER;
+pub use bundle::Paper;
+pub use bundle::Unsound;
+pub use bundle::new_bundle;
+pub use bundle::read_bundle;
+pub use bundle::write_bundle;
 pub use draft::Draft;
 pub use draft::record_commit;
 pub use evidence::Evidence;
@@ -40,11 +49,13 @@ pub use local::restoring_reason;
 pub use names::EVENTS;
 pub use names::HIDE;
 pub use names::LIST_ARCHIVES;
+pub use names::LIST_BUNDLES;
 pub use names::LIST_LANES;
 pub use names::LIST_LOCAL;
 pub use names::LIST_SHARED;
 pub use names::PANE;
 pub use names::SPACES;
+pub use names::bundle as bundle_ref;
 pub use names::candidate as candidate_ref;
 pub use names::commits as commits_ref;
 pub use names::format as format_ref;
@@ -53,6 +64,7 @@ pub use names::landed_notes as landed_notes_ref;
 pub use names::lane as lane_ref;
 pub use names::wip as wip_ref;
 pub use record::CandidateRecord;
+pub use record::DeltaCommit;
 pub use record::DeltaRecord;
 pub use record::Entry as LaneEntry;
 pub use record::FrozenWork;

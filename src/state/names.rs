@@ -1,5 +1,6 @@
 //! Our ref names, both ways. Every name has a fixed depth, so none is both a file and a folder.
 
+use crate::domain::BundleId;
 use crate::domain::OpId;
 use crate::domain::RefName;
 use crate::domain::Result;
@@ -23,6 +24,8 @@ pub const LIST_SHARED: &str = "git for-each-ref refs/skein";
 pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 /// Plain git that lists all lanes with their newest records.
 pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
+/// The same for what is saved of workers.
+pub const LIST_BUNDLES: &str = "git for-each-ref refs/skein/bundle";
 /// The same for the archives.
 pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
 /// Where all lanes are.
@@ -45,6 +48,11 @@ pub fn worker(id: WorkerId) -> Result<RefName> {
 
 pub fn lane(clone: &str) -> Result<RefName> {
     RefName::new(format!("refs/skein/lane/{clone}"))
+}
+
+/// What was saved of a worker, or came in as a file.
+pub fn bundle(id: BundleId) -> Result<RefName> {
+    RefName::new(format!("refs/skein/bundle/{id}"))
 }
 
 /// Keeps the worker's tip alive from its birth on.
@@ -86,6 +94,7 @@ pub enum Ours {
     Format,
     Worker(WorkerId),
     Lane(String),
+    Bundle(BundleId),
     Head(WorkerId),
     Wip(WorkerId),
     /// Clone and month, as in the name.
@@ -122,6 +131,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
         _ => None
             .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
+            .or_else(|| id("refs/skein/bundle/").and_then(|r| r.parse().ok()).map(Ours::Bundle))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
             .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))

@@ -7,6 +7,7 @@ use crate::domain::Handle;
 use crate::domain::Identity;
 use crate::domain::Jail;
 use crate::domain::Judged;
+use crate::domain::Loaded;
 use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::Outcome;
@@ -104,6 +105,9 @@ pub struct WorkerRecord {
     /// How it was judged, newest last; of one delta only the newest judgment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<Judged>,
+    /// Bundles that it is given, or was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaded: Vec<Loaded>,
     /// The worker whose task it has, to do it better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<WorkerId>,

@@ -1,5 +1,6 @@
 //! A read-only picture of all our state, taken by one listing of the refs. It never decides.
 
+use crate::domain::BundleId;
 use crate::domain::Failure;
 use crate::domain::Handle;
 use crate::domain::Kind as WorkerKind;
@@ -48,6 +49,8 @@ pub struct View {
     pub archives: BTreeMap<String, Oid>,
     /// What is kept of closed workers beside their archives, by the same.
     pub kept: BTreeMap<String, Oid>,
+    /// What was saved of workers, or came in as files.
+    pub bundles: BTreeMap<BundleId, Oid>,
     pub candidates: BTreeMap<OpId, Oid>,
     /// Which file of commits in the cache is ours.
     pub commits: Option<Oid>,
@@ -82,6 +85,7 @@ impl View {
                 Some(Ours::Format) => view.initialised = true,
                 Some(Ours::Worker(id)) => records.push((id, r.oid)),
                 Some(Ours::Lane(clone)) => drop(view.lanes.insert(clone, r.oid)),
+                Some(Ours::Bundle(id)) => drop(view.bundles.insert(id, r.oid)),
                 Some(Ours::Head(id)) => drop(heads.insert(id, r.oid)),
                 Some(Ours::Wip(id)) => drop(wips.insert(id, r.oid)),
                 Some(Ours::Archive(of)) => drop(view.archives.insert(of, r.oid)),
@@ -92,7 +96,10 @@ impl View {
                 None => return Err(squatted(&r)),
             }
         }
-        let any = !records.is_empty() || !view.lanes.is_empty() || !view.archives.is_empty();
+        let any = !records.is_empty()
+            || !view.lanes.is_empty()
+            || !view.archives.is_empty()
+            || !view.bundles.is_empty();
         if !view.initialised && any {
             return Err(sentinel_lost());
         }

@@ -8,6 +8,7 @@ use crate::domain::Globs;
 use crate::domain::Handle;
 use crate::domain::Jail;
 use crate::domain::Kind;
+use crate::domain::Loaded;
 use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Parent;
@@ -34,6 +35,7 @@ use crate::state::WorkerRecord;
 use crate::state::birth;
 use crate::state::head_ref;
 use crate::state::lock_reason;
+use crate::verbs::bundle;
 use crate::verbs::dirty::Checkout;
 use crate::verbs::include::Included;
 use crate::verbs::include::Wanted;
@@ -97,6 +99,8 @@ pub struct Request {
     pub follows: Option<WorkerId>,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,
+    /// The bundles that it begins with.
+    pub loaded: Vec<Loaded>,
 }
 
 /// Limits as the person gave them; times in seconds.
@@ -357,6 +361,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         plans: Vec::new(),
         messages: Vec::new(),
         judged: Vec::new(),
+        loaded: request.loaded.clone(),
         retries: request.retries.map(|(of, _)| of),
     };
     // Record first, world second: a crash leaves something that can be ended.
@@ -377,8 +382,9 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let kind = Kind { read_only: request.only_reads, ..plan.kind.kind.clone() };
     let command = serde_json::to_vec(&request.argv).unwrap_or_default();
     crate::host::put(&session.local.command(id), &command)?;
-    let mut job =
-        Job::new(request, &record, record.kind.as_ref().map(|_| &kind), Bounds::of(&session.config)?);
+    let told = bundle::place(session, id, &record.loaded)?;
+    let bounds = Bounds::of(&session.config)?;
+    let mut job = Job::new(request, &record, record.kind.as_ref().map(|_| &kind), bounds, &told);
     if let Some(seed) = &plan.seed {
         seed.bring(session, id)?;
         // Only this time: taken up again, it has a session of its own.

@@ -2,6 +2,7 @@
 
 use crate::domain::Agent;
 use crate::domain::Bounds;
+use crate::domain::BundleId;
 use crate::domain::Jail;
 use crate::domain::Kind;
 use crate::domain::Result;
@@ -57,15 +58,26 @@ pub struct Job {
     pub letters: Vec<u32>,
     #[serde(default)]
     pub window: Window,
+    /// The bundles that the brief tells of.
+    #[serde(default)]
+    pub references: Vec<BundleId>,
 }
 
 impl Job {
-    pub fn new(request: &Request, record: &WorkerRecord, kind: Option<&Kind>, bounds: Bounds) -> Job {
+    /// `told` is what is said of the bundles that it begins with.
+    pub fn new(
+        request: &Request,
+        record: &WorkerRecord,
+        kind: Option<&Kind>,
+        bounds: Bounds,
+        told: &str,
+    ) -> Job {
         let manners = manners(record, kind);
         let task = &request.task;
+        let told = if told.is_empty() { String::new() } else { format!("{told}\n") };
         let brief = match request.argv.is_empty() {
             true => task.clone(),
-            false => format!("{}\n\n---\n\n{manners}", task.trim_end()),
+            false => format!("{}\n\n{told}---\n\n{manners}", task.trim_end()),
         };
         let argv = if request.argv.is_empty() { scripted() } else { request.argv.clone() };
         Job {
@@ -80,6 +92,7 @@ impl Job {
             bounds,
             letters: Vec::new(),
             window: record.window,
+            references: record.loaded.iter().map(|loaded| loaded.bundle).collect(),
         }
     }
 
@@ -106,6 +119,7 @@ impl Job {
             bounds,
             letters,
             window: worker.record.window,
+            references: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod artifacts;
 pub mod batch;
+pub mod bundle;
 pub mod candidate;
 pub mod check;
 mod checkout;

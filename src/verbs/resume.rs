@@ -14,6 +14,7 @@ use crate::domain::protocol::Message;
 use crate::host::Lock;
 use crate::state::Worker;
 use crate::state::WorkerRecord;
+use crate::verbs::bundle;
 use crate::verbs::custody;
 use crate::verbs::dispatch;
 use crate::verbs::finish;
@@ -107,8 +108,13 @@ fn add(session: &Session<'_>, id: WorkerId, text: &str) -> Result<()> {
 
 fn begin(session: &Session<'_>, worker: &Worker) -> Result<Resumed> {
     let (id, record) = (worker.id, &worker.record);
-    let job = job(session, worker)?;
+    let mut job = job(session, worker)?;
     crate::host::make_dir(&session.local.worker(id))?;
+    let loaded = bundle::unused(record);
+    if !loaded.is_empty() {
+        job.brief = format!("{}\n{}", bundle::place(session, id, &loaded)?, job.brief);
+    }
+    job.references = loaded.iter().map(|loaded| loaded.bundle).collect();
     let making = Lock::try_acquire(&session.local.making(id))?;
     let outside = Outside::look(session)?;
     crate::host::put(&session.local.worker(id).join("outside.json"), &outside.to_bytes()?)?;

@@ -1,5 +1,6 @@
 //! The world a verb works in, and the questions every verb asks of it.
 
+use crate::domain::BundleId;
 use crate::domain::Config;
 use crate::domain::Failure;
 use crate::domain::Oid;
@@ -195,14 +196,12 @@ impl<'s> Session<'s> {
     /// The identity of an operation: its time and what it is about. The same operation drafted again at the
     /// same time is the same operation.
     pub fn op_id(&self, millis: u64, about: &[&str]) -> OpId {
-        let mut hash = sha2::Sha256::new();
-        for part in about {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part.as_bytes());
-        }
-        let digest = hash.finalize();
-        let distinct = digest.iter().take(10).fold(0u128, |n, byte| (n << 8) | u128::from(*byte));
-        OpId::from_parts(millis, distinct)
+        OpId::from_parts(millis, distinct(about))
+    }
+
+    /// The identity of a bundle, likewise.
+    pub fn bundle_id(&self, millis: u64, about: &[&str]) -> BundleId {
+        BundleId::from_parts(millis, distinct(about))
     }
 
     /// Refuses to begin on a disk that is almost full: half a write is worse than none.
@@ -318,6 +317,16 @@ impl<'s> Session<'s> {
             .next("commit in your own worktree and end; the person who dispatched you imports it")
             .into())
     }
+}
+
+/// 80 bits that are the same for the same words.
+fn distinct(about: &[&str]) -> u128 {
+    let mut hash = sha2::Sha256::new();
+    for part in about {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().take(10).fold(0u128, |n, byte| (n << 8) | u128::from(*byte))
 }
 
 fn no_branch(name: &RefName) -> Failure {

@@ -5,6 +5,7 @@ use crate::domain::Entry;
 use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Jail;
+use crate::domain::Loaded;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
@@ -83,6 +84,9 @@ pub struct Card {
     pub todos: Vec<Item>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Sent>,
+    /// Bundles that it is given, or was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loaded: Vec<Loaded>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// What was seen, beside what it claims if it does: commands that passed on the trees of its commits.
@@ -191,6 +195,7 @@ fn card(session: &Session<'_>, view: &View, worker: &Worker) -> Result<Card> {
             true => observed(session, view, worker)?,
             false => Vec::new(),
         },
+        loaded: record.loaded.clone(),
         claim: record.claim.clone(),
         agent: record.agent.clone(),
         paths: record.paths.clone(),

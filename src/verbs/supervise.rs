@@ -324,6 +324,9 @@ fn note(session: &Session<'_>, job: &Job, recorder: &Recorder<'_, '_>) -> Result
                 message.read.get_or_insert(at);
             }
         }
+        for loaded in record.loaded.iter_mut().filter(|loaded| job.references.contains(&loaded.bundle)) {
+            loaded.used.get_or_insert(at);
+        }
         Ok(())
     })
 }
@@ -393,7 +396,10 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
         dir: session.local.private(id),
         admin,
         only_reads: job.only_reads,
-        shown: vec![brief_file.clone(), session.local.manners(id), session.local.replies(id)],
+        shown: [brief_file.clone(), session.local.manners(id), session.local.replies(id)]
+            .into_iter()
+            .chain(Some(session.local.references(id)).filter(|folder| folder.is_dir()))
+            .collect(),
         written: vec![session.local.outbox(id)],
         state: Agent::of(&job.argv).map(|agent| agent.state).unwrap_or_default(),
         kept: Some(session.local.kept_home(id)),
@@ -416,6 +422,10 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     spec.env.retain(|(k, _)| !own.iter().any(|(name, _)| k == name));
     spec.env.extend(own.into_iter().map(|(k, v)| (k.into(), v.into())));
     spec.env.push((MARK.into(), brief_file.into()));
+    let references = session.local.references(id);
+    if references.is_dir() {
+        spec.env.push(("SKEIN_REFERENCES".into(), references.into()));
+    }
     spec.env.push((OUTBOX.into(), session.local.outbox(id).into()));
     spec.env.push(("SKEIN_MANNERS".into(), session.local.manners(id).into()));
     add_own_program(session, &mut spec.env);

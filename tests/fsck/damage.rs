@@ -517,6 +517,30 @@ pub const DAMAGES: &[(&str, Damage, &[&str])] = &[
         |w| reparent(w, &only(w, "refs/skein-local/candidate"), |p| p[1..].to_vec()),
         &["chain-broken"],
     ),
+    // Bundles.
+    (
+        "a bundle under another name",
+        |w| {
+            let at = w.rev(&only(w, "refs/skein/bundle"));
+            w.git(["update-ref", &format!("refs/skein/bundle/{STRANGER}"), &at]);
+        },
+        &["bundle-differs"],
+    ),
+    (
+        "a bundle with another brief",
+        |w| amend(w, &only(w, "refs/skein/bundle"), "brief/brief.md", |_| Some(b"another".to_vec())),
+        &["bundle-differs"],
+    ),
+    (
+        "a bundle of another digest",
+        |w| amend_json(w, &only(w, "refs/skein/bundle"), "bundle.json", |r| r["delta"]["raw"] = "00".into()),
+        &["bundle-differs"],
+    ),
+    (
+        "a bundle that its commit does not keep",
+        |w| reparent(w, &only(w, "refs/skein/bundle"), |_| Vec::new()),
+        &["bundle-differs"],
+    ),
     // Keep-refs, worktrees, local files.
     (
         "no keep-ref, but a delta",

@@ -60,6 +60,7 @@ codes! {
     NoteDamaged "note-damaged" Error;
     NoteUnproven "note-unproven" Warning;
     CandidateDiffers "candidate-differs" Error;
+    BundleDiffers "bundle-differs" Error;
     KeepRefMissing "keep-ref-missing" Error;
     KeepRefLacks "keep-ref-lacks" Error;
     KeepRefStray "keep-ref-stray" Error;

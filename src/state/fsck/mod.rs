@@ -1,6 +1,7 @@
 //! Every invariant of the schema, looked at without caches and without trust. What is wrong is a finding; only
 //! a repository that cannot be listed is a failure.
 
+mod bundle;
 mod finding;
 mod kept;
 mod lane;
@@ -74,6 +75,7 @@ impl<'r> Audit<'r> {
                 Ours::Worker(id) => audit.worker(&name, id, at),
                 Ours::Lane(_) => audit.lane(&name, at),
                 Ours::Candidate(op) => audit.candidate(&name, op, at),
+                Ours::Bundle(id) => audit.bundle(&name, id, at),
                 Ours::Format
                 | Ours::Head(_)
                 | Ours::Wip(_)

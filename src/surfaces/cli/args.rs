@@ -15,6 +15,7 @@ use crate::domain::limit;
 use crate::domain::span;
 use crate::surfaces::cli::again::Limit;
 use crate::surfaces::cli::again::Resume;
+use crate::surfaces::cli::bundle::Bundle;
 use crate::surfaces::cli::decide;
 use crate::surfaces::cli::kinds::Bound;
 use crate::surfaces::cli::worker::Worker;
@@ -95,6 +96,9 @@ pub enum Verb {
     Artifacts(Artifacts),
     /// Look for words in what all workers have left, open and closed; first in those that wait for you.
     Search(Search),
+    /// Save what there is of a worker, take it along as a file, open it anywhere, give it to another worker.
+    #[command(subcommand)]
+    Bundle(Bundle),
     /// Tell which workers are at work on the same lines, and whether their work can be merged.
     ///
     /// Seen in the newest snapshots of all open workers with work that has not landed. The exit code is 1 if one is

@@ -24,6 +24,7 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
         argv: args.argv.clone(),
         tmux: args.tmux,
         interactive: args.interactive,
+        loaded: verbs::bundle::for_dispatch(session, &args.with, cwd)?,
         ..verbs::dispatch::Request::default()
     };
     if let Some(file) = &args.from {

@@ -2,6 +2,7 @@
 
 mod again;
 mod args;
+mod bundle;
 mod decide;
 mod dispatch;
 mod events;

@@ -11,6 +11,7 @@ use crate::surfaces::cli::again;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
 use crate::surfaces::cli::args::Verb;
+use crate::surfaces::cli::bundle;
 use crate::surfaces::cli::decide;
 use crate::surfaces::cli::dispatch;
 use crate::surfaces::cli::events;
@@ -160,6 +161,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Show(_) => "show",
         Verb::Artifacts(_) => "artifacts",
         Verb::Search(_) => "search",
+        Verb::Bundle(_) => "bundle",
         Verb::Overlap { .. } => "overlap",
         Verb::Events { .. } => "events",
         Verb::Wait { .. } => "wait",
@@ -216,9 +218,12 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         return Ok(Page::usage(says, cli.json));
     }
     let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
+    let json = cli.json;
+    if let Verb::Bundle(verb) = &cli.verb {
+        return bundle::run(env, &cwd, verb, json, tell);
+    }
     let mut session = Session::open(env, &cwd, tell)?;
     coloured(env, cli, &session);
-    let json = cli.json;
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
         Verb::Dispatch(args) => dispatch::run(&mut session, args, &cwd, json),

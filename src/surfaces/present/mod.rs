@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod batch;
+mod bundle;
 mod check;
 mod completions;
 mod decisions;

@@ -369,6 +369,10 @@ fn spoken(card: &Card, field: &mut impl FnMut(&str, String)) {
     for asked in &card.row.asks {
         field("asks", question(asked));
     }
+    for loaded in &card.loaded {
+        let state = if loaded.used.is_some() { "used" } else { "for its next run" };
+        field("reads", format!("{} ({state})", loaded.bundle));
+    }
     for sent in &card.messages {
         let to = sent.message.to.map(|n| format!(" to question {n}"));
         let to = to.or(sent.message.from.map(|_| " from a child".to_owned())).unwrap_or_default();

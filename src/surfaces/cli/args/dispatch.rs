@@ -73,6 +73,9 @@ pub struct Dispatch {
     /// none may.
     #[arg(long, value_name = "N")]
     pub spawn: Option<u32>,
+    /// Begin with a bundle as a reference, a saved one or a file. Repeatable.
+    #[arg(long, value_name = "BUNDLE")]
+    pub with: Vec<String>,
     #[command(flatten)]
     pub limit: Limit,
     /// Dispatch many tasks from FILE, or with `-` from standard input: a JSON object in each line with `task`
