@@ -13,6 +13,7 @@ use crate::domain::WorkerId;
 use crate::domain::is_paper;
 use crate::plumbing::Kind;
 use crate::plumbing::Objects;
+use crate::plumbing::Quota;
 use crate::plumbing::Repo;
 use crate::state::draft::is_ours;
 use crate::state::draft::record_commit;
@@ -100,7 +101,7 @@ pub enum Unsound {
 
 impl BundleRecord {
     pub fn bytes(&self) -> u64 {
-        self.papers.iter().map(|paper| paper.bytes).sum()
+        self.papers.iter().fold(0, |sum, paper| sum.saturating_add(paper.bytes))
     }
 
     /// Whether both tell the same of the same worker.
@@ -122,8 +123,13 @@ pub fn write_bundle(repo: &Repo, record: &BundleRecord) -> Result<Oid> {
     record_commit(repo, tree, parents, record.at, &subject)
 }
 
-/// The bundle at `commit`, if all that it says is so as far as the objects here tell.
-pub fn read_bundle(objects: &Objects, commit: Oid) -> Result<std::result::Result<Bundle, Unsound>> {
+/// The bundle at `commit`, if it is what its record says as far as the objects here tell; `whole`: its delta too is
+/// held against its base, which costs what a comparison of trees costs.
+pub fn read_bundle(
+    objects: &Objects,
+    commit: Oid,
+    whole: bool,
+) -> Result<std::result::Result<Bundle, Unsound>> {
     let changed = |what: &str| Ok(Err(Unsound::Changed(what.to_owned())));
     let made = objects.commit(commit)?;
     if !is_ours(&made) {
@@ -161,7 +167,7 @@ pub fn read_bundle(objects: &Objects, commit: Oid) -> Result<std::result::Result
     }
     let against_base = match &record.delta {
         None => false,
-        Some(delta) => match wrong_delta(objects, &record, delta)? {
+        Some(delta) => match wrong_delta(objects, &record, delta, whole)? {
             Ok(against_base) => against_base,
             Err(wrong) => return changed(wrong),
         },
@@ -207,6 +213,7 @@ fn wrong_delta(
     objects: &Objects,
     record: &BundleRecord,
     delta: &BundledDelta,
+    whole: bool,
 ) -> Result<std::result::Result<bool, &'static str>> {
     let Some(paper) = record.papers.iter().find(|paper| paper.path == DELTA_PAPER) else {
         return Ok(Err("the record of its delta is missing"));
@@ -231,10 +238,17 @@ fn wrong_delta(
     if seen != frozen.commits.iter().map(|commit| commit.oid).collect() {
         return Ok(Err("its commits are not those of its delta"));
     }
-    if !matches!(objects.try_read(record.base)?, Some((Kind::Commit, _))) {
+    if !whole || !matches!(objects.try_read(record.base)?, Some((Kind::Commit, _))) {
         return Ok(Ok(false));
     }
-    let changes = objects.diff_trees(objects.tree_of(record.base)?, delta.tree)?;
+    let base = objects.tree_of(record.base)?;
+    // Few trees can stand for more files than anybody can compare; where the base does, the person lives with that.
+    let quota = Quota::default();
+    let beyond = |tree| objects.beyond(&[tree], quota.depth, quota.files);
+    if beyond(delta.tree)?.is_some() && beyond(base)?.is_none() {
+        return Ok(Err("its delta has too many files, or folders in folders"));
+    }
+    let changes = objects.diff_trees(base, delta.tree)?;
     match RawDigest::of(&changes) == delta.raw {
         true => Ok(Ok(true)),
         false => Ok(Err("its delta makes another change than it says")),

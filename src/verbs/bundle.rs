@@ -133,7 +133,7 @@ pub fn save(session: &mut Session<'_>, request: &Request) -> Result<Saved> {
     if Draft::new(&session.repo).put(Edit::create(name.clone(), commit)).publish()? != Moved::Done {
         return Err(Failure::fault("saving the bundle", format!("{name} is taken")));
     }
-    let saved = read(session, id, commit)?;
+    let saved = read(session, id, commit, false)?;
     Ok(Saved { row: row(session, &view, &saved), already: false, whole })
 }
 
@@ -141,7 +141,7 @@ pub fn list(session: &Session<'_>) -> Result<Listed> {
     let view = session.view()?;
     let mut listed = Listed { bundles: Vec::new(), unsound: Vec::new() };
     for (id, commit) in &view.bundles {
-        match read(session, *id, *commit) {
+        match read(session, *id, *commit, false) {
             Ok(bundle) => listed.bundles.push(row(session, &view, &bundle)),
             Err(failure) => listed.unsound.push((*id, failure.to_string())),
         }
@@ -190,15 +190,15 @@ fn sound(session: &Session<'_>, view: &View) -> Vec<Bundle> {
     let mut found = Vec::new();
     for commit in view.bundles.values() {
         // The others are for `list` and `fsck` to tell of.
-        if let Ok(Ok(bundle)) = read_bundle(&session.repo.objects, *commit) {
+        if let Ok(Ok(bundle)) = read_bundle(&session.repo.objects, *commit, false) {
             found.push(bundle);
         }
     }
     found
 }
 
-/// The bundle that is saved as `id`.
-fn read(session: &Session<'_>, id: BundleId, commit: Oid) -> Result<Bundle> {
+/// The bundle that is saved as `id`; `whole` as in the reading.
+fn read(session: &Session<'_>, id: BundleId, commit: Oid, whole: bool) -> Result<Bundle> {
     let refused = |token, what: String| -> Failure {
         Refusal::new(token, format!("the bundle {id} {what}"))
             .oid("its commit", commit)
@@ -206,7 +206,7 @@ fn read(session: &Session<'_>, id: BundleId, commit: Oid) -> Result<Bundle> {
             .next("git skein fsck tells more; another copy of it can be imported when this ref is gone")
             .into()
     };
-    match read_bundle(&session.repo.objects, commit)? {
+    match read_bundle(&session.repo.objects, commit, whole)? {
         Ok(bundle) if bundle.record.bundle == id => Ok(bundle),
         Ok(bundle) => {
             Err(refused(Token::BundleChanged, format!("is {} under another name", bundle.record.bundle)))
@@ -228,7 +228,7 @@ fn find(session: &Session<'_>, view: &View, name: &str) -> Result<Option<Bundle>
         .filter(|(id, _)| !name.is_empty() && id.to_string().starts_with(&lower))
         .collect();
     if let [(id, commit)] = by_id.as_slice() {
-        return read(session, **id, **commit).map(Some);
+        return read(session, **id, **commit, false).map(Some);
     }
     let mut fit: Vec<String> = by_id.iter().map(|(id, _)| id.to_string()).collect();
     if fit.is_empty() {

@@ -33,6 +33,7 @@ use crate::state::VERSION;
 use crate::state::View;
 use crate::state::WorkerRecord;
 use crate::state::birth;
+use crate::state::bundle_ref;
 use crate::state::head_ref;
 use crate::state::lock_reason;
 use crate::verbs::bundle;
@@ -365,12 +366,16 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         retries: request.retries.map(|(of, _)| of),
     };
     // Record first, world second: a crash leaves something that can be ended.
-    let born = Draft::new(&session.repo)
+    let mut draft = Draft::new(&session.repo)
         .put(birth(&session.repo, &record, &brief)?)
-        .put(Edit::create(head_ref(id)?, base))
-        .publish()?;
-    if born != Moved::Done {
-        return Err(crate::domain::Failure::fault("recording the worker", "its refs exist already"));
+        .put(Edit::create(head_ref(id)?, base));
+    for loaded in &record.loaded {
+        // It is there still.
+        draft = draft.put(Edit::update(bundle_ref(loaded.bundle)?, loaded.commit, loaded.commit));
+    }
+    if draft.publish()? != Moved::Done {
+        let cause = "its refs exist already, or a bundle that it begins with is gone";
+        return Err(crate::domain::Failure::fault("recording the worker", cause));
     }
     drop(naming);
     crate::fault::point("dispatch: worker recorded");

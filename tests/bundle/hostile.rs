@@ -4,6 +4,7 @@ use crate::bundle::cloned;
 use crate::bundle::exported;
 use crate::bundle::file;
 use crate::support::World;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -98,7 +99,7 @@ fn what_is_no_bundle_is_refused() {
 }
 
 /// A commit of ours made anew, with `change` done to the files of the true one, in a file of its own.
-fn forged(
+fn forge(
     world: &World,
     name: &str,
     change: impl Fn(&Path),
@@ -136,13 +137,11 @@ fn forged(
     let to = world.root().join(format!("{name}.bundle"));
     // The form that export writes, and no thin pack.
     let base = world.rev("main");
-    let pack = world.root().join(format!("{name}.pack"));
     let script = format!(
         "{{ printf '# v2 git bundle\\n-{base}\\n{made} {of}\\n\\n'; printf '%s\\n' {made} ^{base} | \
          git pack-objects -q --revs --stdout; }} > {}",
         to.display()
     );
-    let _ = pack;
     let mut shell = std::process::Command::new("sh");
     assert!(shell.args(["-c", &script]).current_dir(&world.repo).status().unwrap().success());
     to
@@ -200,15 +199,15 @@ fn a_file_that_was_made_anew_is_held_to_what_it_says() {
         ("record", text("bundle.json", "{}")),
     ];
     for (name, change) in changes {
-        let path = forged(&world, name, change, &[], us);
+        let path = forge(&world, name, change, &[], us);
         refused(&other, &path, &["bundle-changed"], name);
     }
     let main = world.rev("main");
-    refused(&other, &forged(&world, "parent", nothing, &[&main], us), &["bundle-changed"], "another parent");
-    refused(&other, &forged(&world, "author", nothing, &[], "somebody"), &["bundle-changed"], "not ours");
-    let later = forged(&world, "later", json("\"v\": 1", "\"v\": 2"), &[], us);
+    refused(&other, &forge(&world, "parent", nothing, &[&main], us), &["bundle-changed"], "another parent");
+    refused(&other, &forge(&world, "author", nothing, &[], "somebody"), &["bundle-changed"], "not ours");
+    let later = forge(&world, "later", json("\"v\": 1", "\"v\": 2"), &[], us);
     refused(&other, &later, &["unknown-record"], "of a later version");
-    let renamed = forged(&world, "renamed", json("\"bundle\": \"01", "\"bundle\": \"02"), &[], us);
+    let renamed = forge(&world, "renamed", json("\"bundle\": \"01", "\"bundle\": \"02"), &[], us);
     refused(&other, &renamed, &["bundle-changed"], "of another id");
 }
 
@@ -217,7 +216,7 @@ fn a_file_that_was_made_anew_is_held_to_what_it_says() {
 fn one_that_is_sound_in_itself_is_told_by_its_id() {
     let (world, commit) = exported();
     let other = cloned(&world);
-    let forged = forged(
+    let forged = forge(
         &world,
         "sound",
         |folder| edit(folder, |text| text.replacen("the first", "\u{9b}1m\\u001b[31m", 1)),
@@ -230,7 +229,7 @@ fn one_that_is_sound_in_itself_is_told_by_its_id() {
     assert!(!ran.out.contains('\x1b') && !ran.err.contains('\x1b') && !ran.out.contains('\u{9b}'), "{ran:?}");
     other.skein(&["bundle", "show", name, "--expect", &commit]).code(1);
     other.skein(&["bundle", "import", file(&world).to_str().unwrap()]).ok();
-    let plain = crate::bundle::hostile::forged(
+    let plain = forge(
         &world,
         "plain",
         |folder| edit(folder, |text| text.replacen("the first", "the last", 1)),
@@ -268,4 +267,86 @@ fn what_a_worker_wrote_does_not_steer_a_terminal() {
         let ran = world.skein(args).ok();
         assert!(!ran.out.contains('\x1b') && ran.out.contains("\\u"), "{args:?}: {}", ran.out);
     }
+}
+
+/// The record in `folder` again, with its papers as they are now.
+fn sealed(world: &World, folder: &Path, change: impl Fn(&mut Value)) {
+    let path = folder.join("bundle.json");
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut record);
+    for paper in record["papers"].as_array_mut().unwrap() {
+        let at = folder.join(paper["path"].as_str().unwrap());
+        paper["oid"] = world.git(["hash-object", "--no-filters", at.to_str().unwrap()]).into();
+        paper["bytes"] = fs::metadata(at).unwrap().len().into();
+        paper["of"] = paper["bytes"].clone();
+    }
+    fs::write(path, serde_json::to_string_pretty(&record).unwrap() + "\n").unwrap();
+}
+
+fn json(path: &Path, change: impl Fn(&mut Value)) {
+    let mut value: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, serde_json::to_string_pretty(&value).unwrap() + "\n").unwrap();
+}
+
+#[test]
+fn what_is_sealed_anew_must_still_hold_together() {
+    let (world, _) = exported();
+    let other = cloned(&world);
+    other.skein(&["init"]).ok();
+    let verdict = |folder: &Path| {
+        let of = fs::read_dir(folder.join("verdicts")).unwrap().next().unwrap().unwrap().path();
+        json(&of, |v| v["raw"] = "00".into());
+        sealed(&world, folder, |_| {});
+    };
+    let path = forge(&world, "verdict", verdict, &[], "git-skein");
+    refused(&other, &path, &["bundle-changed"], "a verdict on another delta");
+    let digest = |folder: &Path| {
+        json(&folder.join("delta/delta.json"), |d| d["net"]["raw"] = "00".repeat(32).into());
+        fs::remove_dir_all(folder.join("verdicts")).unwrap();
+        sealed(&world, folder, |record| {
+            record["delta"]["raw"] = "00".repeat(32).into();
+            let papers = record["papers"].as_array_mut().unwrap();
+            papers.retain(|paper| !paper["path"].as_str().unwrap().starts_with("verdicts/"));
+        });
+    };
+    let path = forge(&world, "digest", digest, &[], "git-skein");
+    refused(&other, &path, &["bundle-changed"], "a delta that makes another change");
+}
+
+/// Few trees that stand for more files than there is room for anywhere.
+#[test]
+fn a_delta_of_endless_folders_is_refused_at_once() {
+    let (world, _) = exported();
+    let other = cloned(&world);
+    other.skein(&["init"]).ok();
+    let made = |script: &str| {
+        let ran =
+            std::process::Command::new("sh").args(["-c", script]).current_dir(&world.repo).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    let mut tree = world.rev("main^{tree}");
+    for _ in 0..20 {
+        tree = made(&format!(
+            "for n in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree {tree}\\t%s\\n' $n; done | git mktree"
+        ));
+    }
+    let tip = world.git(["commit-tree", "-p", "main", "-m", "bomb", &tree]);
+    let bomb = |folder: &Path| {
+        json(&folder.join("delta/delta.json"), |d| {
+            let mut one = d["commits"][0].clone();
+            one["oid"] = tip.clone().into();
+            (d["tip"], d["tree"], d["commits"]) = (tip.clone().into(), tree.clone().into(), vec![one].into());
+        });
+        sealed(&world, folder, |record| {
+            record["delta"]["tip"] = tip.clone().into();
+            record["delta"]["tree"] = tree.clone().into();
+            record["delta"]["commits"] = 1.into();
+        });
+    };
+    let path = forge(&world, "bomb", bomb, &[&tip], "git-skein");
+    refused(&other, &path, &["bundle-changed"], "a bomb");
+    let alone = World::empty();
+    alone.skein(&["bundle", "show", path.to_str().unwrap()]).ok();
 }

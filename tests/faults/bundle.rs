@@ -8,13 +8,13 @@ use crate::faults::sweep::Scene;
 use crate::support::World;
 use std::fs;
 
-/// What is done rarely and as a whole is not struck at each of its crossings by each error.
+/// Every kill, and of the errors some.
 const PLANS: &[Plan] = &[
     Plan { site: "point", action: "kill", stride: 1, lasting: false },
     Plan { site: "git", action: "kill", stride: 1, lasting: false },
-    Plan { site: "file", action: "kill", stride: 2, lasting: false },
-    Plan { site: "git", action: "EIO", stride: 2, lasting: false },
-    Plan { site: "file", action: "EIO", stride: 3, lasting: false },
+    Plan { site: "file", action: "kill", stride: 1, lasting: false },
+    Plan { site: "git", action: "EIO", stride: 1, lasting: false },
+    Plan { site: "file", action: "EIO", stride: 2, lasting: false },
     Plan { site: "file", action: "ENOSPC", stride: 7, lasting: true },
 ];
 

@@ -16,7 +16,7 @@ impl Audit<'_> {
         if record.bundle != id {
             self.on_commit(Code::BundleDiffers, name, at, format!("it is bundle {}", record.bundle));
         }
-        match self.read(name, |repo| read_bundle(&repo.objects, at)) {
+        match self.read(name, |repo| read_bundle(&repo.objects, at, true)) {
             Some(Err(Unsound::Changed(what) | Unsound::Unknown(what))) => {
                 self.on_commit(Code::BundleDiffers, name, at, what);
             }

@@ -1,6 +1,7 @@
 //! Bundles.
 
 use crate::domain::Exit;
+use crate::domain::Outcome;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -72,9 +73,10 @@ impl Page {
         Page::of("bundle load", given, json, |given| {
             let what = if given.already { "loaded before" } else { "loaded" };
             let handle = &given.handle;
-            let next = match given.live {
-                true => format!("  {handle} runs: it is given it when it is taken up again\n"),
-                false => format!("next: git skein resume {handle}\n"),
+            let next = match given.outcome {
+                _ if given.live => format!("  {handle} runs: it is given it when it is taken up again\n"),
+                Outcome::Ready => format!("next: git skein verdict {handle} revise -m '…'\n"),
+                _ => format!("next: git skein resume {handle}\n"),
             };
             format!("{what}: {} (of {}) for {handle}\n{next}", given.bundle, given.of)
         })

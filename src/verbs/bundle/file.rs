@@ -95,7 +95,7 @@ pub fn check(
     let folder = Scratch::new(env, "skein-bundle-")?;
     let unpacked = file.unpack(&Git::new(env.iter()), folder.path(), beside, needed)?;
     crate::fault::point("bundle: file unpacked");
-    let bundle = match read_bundle(&unpacked.objects, header.tip) {
+    let bundle = match read_bundle(&unpacked.objects, header.tip, true) {
         Ok(Ok(bundle)) => bundle,
         Ok(Err(Unsound::Changed(what))) => return Err(changed(path, &what, header.tip)),
         Ok(Err(Unsound::Unknown(why))) => {

@@ -5,6 +5,7 @@ use crate::domain::Handle;
 use crate::domain::Liveness;
 use crate::domain::Loaded;
 use crate::domain::Oid;
+use crate::domain::Outcome;
 use crate::domain::Reference;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -41,6 +42,7 @@ pub struct Given {
     pub of: Handle,
     /// It was loaded before, and is not used yet.
     pub already: bool,
+    pub outcome: Outcome,
     /// The worker runs: it is given the bundle when it is taken up again.
     pub live: bool,
 }
@@ -75,7 +77,8 @@ pub fn load(session: &mut Session<'_>, name: &str, what: &str, cwd: &Path) -> Re
     })?;
     let (handle, of) = (worker.record.handle.clone(), bundle.record.handle.clone());
     let live = custody::liveness(session, worker) == Liveness::Live;
-    Ok(Given { worker: id, handle, bundle: fresh.bundle, commit: fresh.commit, of, already, live })
+    let outcome = worker.record.outcome;
+    Ok(Given { worker: id, handle, bundle: fresh.bundle, commit: fresh.commit, of, already, outcome, live })
 }
 
 fn loaded(session: &Session<'_>, bundle: &Bundle) -> Loaded {
@@ -169,7 +172,7 @@ pub fn unused(record: &WorkerRecord) -> Vec<Loaded> {
 pub fn place(session: &Session<'_>, id: WorkerId, loaded: &[Loaded]) -> Result<String> {
     let mut told = Vec::new();
     for one in loaded {
-        let bundle = read(session, one.bundle, one.commit)?;
+        let bundle = read(session, one.bundle, one.commit, false)?;
         let folder = session.local.references(id).join(one.bundle.to_string());
         crate::host::remove_tree(&folder)?;
         for paper in &bundle.record.papers {

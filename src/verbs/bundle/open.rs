@@ -21,6 +21,7 @@ use crate::state::Paper;
 use crate::state::Verdict;
 use crate::verbs::bundle::file;
 use crate::verbs::bundle::find;
+use crate::verbs::bundle::read;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -104,6 +105,7 @@ pub fn show(
         if let Some(expect) = expect {
             file::refuse_unexpected(Path::new(name), bundle.commit, expect)?;
         }
+        let bundle = read(session, bundle.record.bundle, bundle.commit, true)?;
         let needs = bundle.needs();
         return opened(&session.repo.objects, &bundle, true, needs, paper);
     }
