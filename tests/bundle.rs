@@ -9,7 +9,6 @@ use crate::support::World;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// Its work is judged, checked and spoken of.
 const WORK: &str = "git skein worker note hello; sed -i 's/line 1/one/' a.txt; git commit -qam one; \
@@ -230,7 +229,7 @@ fn a_file_wants_its_base_or_brings_it() {
 #[test]
 fn bundles_of_long_ids_and_of_reftables() {
     for options in [&["--object-format=sha256"][..], &["--ref-format=reftable"]] {
-        let known = Command::new("git").args(["init", "-h"]).output().unwrap();
+        let known = World::empty().try_git(["init", "-h"]);
         if !String::from_utf8_lossy(&known.stdout).contains("ref-format") && options[0].contains("ref-format")
         {
             continue;

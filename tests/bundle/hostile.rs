@@ -347,6 +347,8 @@ fn a_delta_of_endless_folders_is_refused_at_once() {
     };
     let path = forge(&world, "bomb", bomb, &[&tip], "git-skein");
     refused(&other, &path, &["bundle-changed"], "a bomb");
+    let said = other.skein(&["bundle", "show", path.to_str().unwrap()]).refused("bundle-changed", 1).err;
+    assert!(said.contains("too many files"), "{said}");
     let alone = World::empty();
     alone.skein(&["bundle", "show", path.to_str().unwrap()]).ok();
 }

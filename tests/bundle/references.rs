@@ -121,3 +121,17 @@ fn a_worker_may_look_and_no_more() {
     assert!(log.contains("verified: "), "{log}");
     assert_eq!(world.git(["for-each-ref", "refs/skein/bundle"]), before);
 }
+
+/// One whose work is ready is given it with what is said of that work.
+#[test]
+fn a_worker_that_is_to_do_better_is_given_it() {
+    let (world, _) = exported();
+    world.worker("next", "cat; echo x >> x.txt; git add x.txt; git commit -qm x");
+    let said = world.skein(&["bundle", "load", "next", "fix"]).ok().out;
+    assert!(said.contains("git skein verdict next revise"), "{said}");
+    world.skein(&["verdict", "next", "revise", "--delta", "1", "-m", "as in the reference"]).ok();
+    world.skein(&["wait", "next"]).ok();
+    let log = read(&world, "next");
+    assert!(log.contains("References for this task") && log.contains("as in the reference"), "{log}");
+    assert!(world.field("next", "loaded")[0]["used"].is_number());
+}

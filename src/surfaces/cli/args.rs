@@ -97,6 +97,9 @@ pub enum Verb {
     /// Look for words in what all workers have left, open and closed; first in those that wait for you.
     Search(Search),
     /// Save what there is of a worker, take it along as a file, open it anywhere, give it to another worker.
+    ///
+    /// A bundle is named by its id or the first letters of it, or by the handle of its worker if there is one of it;
+    /// for `show`, `load` and `dispatch --with` a file does as well.
     #[command(subcommand)]
     Bundle(Bundle),
     /// Tell which workers are at work on the same lines, and whether their work can be merged.

@@ -13,8 +13,6 @@ use clap::ValueEnum;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// A BUNDLE is the id of a saved one or its first letters, or the handle of its worker if there is only one of it;
-/// else a file.
 #[derive(Debug, Subcommand)]
 pub enum Bundle {
     /// Save what there is of a worker, open or closed. It outlives the worker.

@@ -98,7 +98,8 @@ impl Page {
     /// One paper alone, if that was asked for.
     pub fn bundle_shown(opened: &Opened, json: bool) -> Page {
         Page::of("bundle show", opened, json, |opened| match &opened.paper {
-            Some(text) => safe(text),
+            Some(text) if text.is_empty() || text.ends_with('\n') => safe(text),
+            Some(text) => safe(text) + "\n",
             None => shown(opened),
         })
     }
