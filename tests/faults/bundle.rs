@@ -83,3 +83,43 @@ fn load() {
     let scene = Scene::new("bundle load", world, &["bundle", "load", "next", "fix"]);
     sweep::run(&Scene { after, plans: PLANS, ..scene });
 }
+
+/// Of each worker that begins with a bundle the record says so, and its agent is told.
+#[test]
+fn dispatch_with_a_bundle() {
+    let world = with_file(scenes::WORK);
+    world.skein(&["bundle", "import", "../fix.bundle"]).ok();
+    let script =
+        "cat $SKEIN_REFERENCES/*/brief/brief.md > new2.txt && git add new2.txt && git commit -qm next";
+    let args = ["dispatch", "--wait", "--with", "fix", "--name", "next", "go on", "--", "sh", "-c", script];
+    let after: Act = |world| {
+        let head = world.field("next", "head");
+        assert_eq!(world.git(["show", &format!("{}:new2.txt", head.as_str().unwrap())]), "fix");
+        assert!(world.field("next", "loaded")[0]["used"].is_number());
+    };
+    // What the supervisor has begun goes on without the command.
+    let scene = Scene::new("dispatch --with", world, &args);
+    let (state, again) = (scenes::with_person, scenes::not_taken_over);
+    sweep::run(&Scene { state, again, after, plans: &PLANS[..1], ..scene });
+}
+
+#[test]
+fn delete() {
+    let world = judged();
+    world.skein(&["bundle", "save", "fix"]).ok();
+    // It is let go of, as it was asked for.
+    let before: Act = |world| {
+        let at = world.lines(&["for-each-ref", "--format=%(objectname)", "refs/skein/bundle"]);
+        world.git(["update-ref", "refs/heads/old", &at[0]]);
+    };
+    let again = |world: &World| {
+        let ran = world.skein(&["bundle", "delete", "fix"]);
+        if ran.code != 0 {
+            ran.refused("no-such-bundle", 1);
+        }
+        false
+    };
+    let after: Act = |world| assert_eq!(world.git(["for-each-ref", "refs/skein/bundle"]), "");
+    let scene = Scene::new("bundle delete", world, &["bundle", "delete", "fix"]);
+    sweep::run(&Scene { before, again, after, plans: PLANS, ..scene });
+}
