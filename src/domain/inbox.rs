@@ -69,6 +69,7 @@ impl Need {
     pub fn word(self) -> &'static str {
         match self {
             Need::Answer => "asks",
+            Need::Plan => "plan",
             Need::Failure => "failed",
             Need::Look => "look",
             Need::Verdict => "verdict",

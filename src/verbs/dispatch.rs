@@ -384,17 +384,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     note_birth(session, id, &admin)?;
     let included = plan.wanted.copy(session, &admin)?;
     crate::fault::point("dispatch: ignored files copied");
-    let kind = Kind { read_only: request.only_reads, ..plan.kind.kind.clone() };
-    let command = serde_json::to_vec(&request.argv).unwrap_or_default();
-    crate::host::put(&session.local.command(id), &command)?;
-    let told = bundle::place(session, id, &record.loaded)?;
-    let bounds = Bounds::of(&session.config)?;
-    let mut job = Job::new(request, &record, record.kind.as_ref().map(|_| &kind), bounds, &told);
-    if let Some(seed) = &plan.seed {
-        seed.bring(session, id)?;
-        // Only this time: taken up again, it has a session of its own.
-        job.argv.clone_from(&seed.argv);
-    }
+    let job = job(session, request, plan, &record)?;
     crate::host::put(&session.local.worker(id).join("outside.json"), &plan.outside.to_bytes()?)?;
     if request.tmux {
         // Not by the supervisor: the server would be a child of its own, and end with the run.
@@ -405,6 +395,23 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     supervise::start(session, &job)?;
     drop(making);
     Ok((record, admin, included))
+}
+
+/// What the supervisor is told.
+fn job(session: &Session<'_>, request: &Request, plan: &Plan, record: &WorkerRecord) -> Result<Job> {
+    let kind = Kind { read_only: request.only_reads, ..plan.kind.kind.clone() };
+    let id = record.worker;
+    let command = serde_json::to_vec(&request.argv).unwrap_or_default();
+    crate::host::put(&session.local.command(id), &command)?;
+    let told = bundle::place(session, id, &record.loaded)?;
+    let bounds = Bounds::of(&session.config)?;
+    let mut job = Job::new(request, record, record.kind.as_ref().map(|_| &kind), bounds, &told);
+    if let Some(seed) = &plan.seed {
+        seed.bring(session, id)?;
+        // Only this time: taken up again, it has a session of its own.
+        job.argv.clone_from(&seed.argv);
+    }
+    Ok(job)
 }
 
 /// Refuses one more worker that runs, where as many do as the person wants.
