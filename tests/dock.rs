@@ -548,3 +548,23 @@ fn where_nobody_looks_it_is_refused() {
     assert_eq!(pane.file("ended").unwrap(), "code 1\n");
     pane.sees("refused: no-terminal");
 }
+
+/// On a terminal, of which the other verbs take their colour.
+#[test]
+fn the_configuration_turns_colour_off() {
+    let Some(pane) = Pane::new(100, 24) else { return };
+    pane.world.worker("w", "true");
+    pane.open(&[]);
+    for (n, (key, value, yellow)) in
+        [("color.ui", "auto", true), ("color.ui", "false", false), ("color.skein", "auto", true)]
+            .into_iter()
+            .enumerate()
+    {
+        pane.world.git(["config", key, value]);
+        pane.types(&format!("clear; {} status; echo e$(({n}))nd", env!("CARGO_BIN_EXE_git-skein")));
+        pane.key(&["Enter"]);
+        pane.sees(&format!("e{n}nd"));
+        let screen = pane.tmux(&["capture-pane", "-e", "-p", "-t", "dock"]);
+        assert_eq!(screen.contains("\u{1b}[33mready"), yellow, "{key}={value}: {screen:?}");
+    }
+}

@@ -134,7 +134,8 @@ fn settle(cli: &Cli) {
     }
 }
 
-/// Where neither a flag nor the environment says anything of colour, git's configuration does.
+/// Where neither a flag nor the environment says anything of colour, git's configuration may turn it off. Its `always`
+/// is not heard: a worker without a jail can write it, and colours what other programs read.
 fn coloured(env: &Env, cli: &Cli, session: &Session<'_>) {
     let said = |name: &str, none: &str| env.get(name).is_some_and(|v| !v.is_empty() && v != none);
     let open = matches!(cli.color, args::When::Auto)
@@ -143,13 +144,9 @@ fn coloured(env: &Env, cli: &Cli, session: &Session<'_>) {
         && !said("CLICOLOR_FORCE", "0")
         && env.get("CLICOLOR").is_none_or(|value| value != "0");
     let value = session.config.get("color.skein").or_else(|| session.config.get("color.ui"));
-    let choice = match value.map(str::to_ascii_lowercase).as_deref() {
-        Some("always") => anstream::ColorChoice::Always,
-        Some("never" | "false" | "no" | "off" | "0") => anstream::ColorChoice::Never,
-        _ => return,
-    };
-    if open {
-        choice.write_global();
+    let off = ["never", "false", "no", "off", "0"];
+    if open && value.is_some_and(|value| off.contains(&value.to_ascii_lowercase().as_str())) {
+        anstream::ColorChoice::Never.write_global();
     }
 }
 
