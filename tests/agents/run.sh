@@ -57,6 +57,16 @@ if [[ ! -x $program ]]; then
         skip "npm could not install $package"
 fi
 
+# The agent's own start needs a newer node than some systems have; npm has that too.
+if [[ $agent == pi ]] && (($(node -p 'process.versions.node.split(".")[0]') < 22)); then
+    if [[ ! -x $cache/node/node_modules/.bin/node ]]; then
+        mkdir -p -- "$cache/node"
+        npm install --silent --no-audit --no-fund --prefix "$cache/node" node@22.20.0 > "$cache/log" 2>&1 ||
+            skip "it needs node 22, and npm could not install that"
+    fi
+    PATH=$cache/node/node_modules/.bin:$PATH
+fi
+
 # Not below the folder for temporary files: codex wants its home elsewhere.
 root=$(mktemp -d -- "$cache/run.XXXXXX")
 model=
