@@ -8,7 +8,7 @@
 # Without a folder it works in one of its own, which it removes.
 set -eu
 
-program=$1
+program=$(realpath -- "$1")
 if [ $# -gt 1 ]; then
     root=$2
 else
