@@ -2,6 +2,7 @@
 
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::has_tmux;
 use crate::support::acts::runs;
 use crate::support::acts::until;
 use crate::support::ran;
@@ -23,12 +24,7 @@ impl Drop for Pane {
 impl Pane {
     /// Without tmux there is nothing to test, unless it must be there.
     fn new(width: u16, height: u16) -> Option<Pane> {
-        let there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
-        if !there {
-            assert!(
-                std::env::var_os("SKEIN_TEST_TMUX").is_none(),
-                "SKEIN_TEST_TMUX is set, and there is no tmux"
-            );
+        if !has_tmux() {
             return None;
         }
         let pane = Pane { world: World::new(), size: (width, height) };

@@ -2,6 +2,7 @@
 
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::acts::has_tmux;
 use crate::support::acts::until;
 use crate::support::ran;
 use std::fs;
@@ -22,12 +23,7 @@ impl Drop for Place {
 impl Place {
     /// Without tmux there is nothing to test, unless it must be there.
     fn new() -> Option<Place> {
-        let there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
-        if !there {
-            assert!(
-                std::env::var_os("SKEIN_TEST_TMUX").is_none(),
-                "SKEIN_TEST_TMUX is set, and there is no tmux"
-            );
+        if !has_tmux() {
             return None;
         }
         let place = Place { world: World::new() };

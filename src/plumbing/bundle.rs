@@ -13,7 +13,6 @@ use crate::plumbing::git::Call;
 use crate::plumbing::git::Git;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::objects::Objects;
-use crate::plumbing::private::LOOSE;
 use crate::plumbing::private::Quota;
 use crate::plumbing::private::quoted_store;
 use crate::plumbing::private::within;
@@ -253,19 +252,11 @@ impl Repo {
         let oids = listed.to_str_lossy().lines().map(str::parse).collect::<Result<Vec<Oid>>>()?;
         let pack =
             Call::new([git_dir(&from.dir)]).args(&["pack-objects", "-q", "--stdout", "--window=0"]).reads();
-        let keep = format!("--keep={mark}");
-        // A repack may drop packed objects at once, and loose ones only when they are old.
-        let packed = oids.len() > LOOSE;
-        let take: &[&str] = match packed {
-            true => &["index-pack", "--stdin", "--strict", &keep],
-            false => &["unpack-objects", "-q", "--strict"],
-        };
-        let take = self.call(&["-c", "core.bigFileThreshold=16m"]).args(take);
-        let (gave, took) = self.git.pipe(&pack.stdin(&listed), &take)?;
+        let (gave, took, kept) = self.take_pack(pack, &listed, mark)?;
         if let Some(failed) = [gave, took].iter().find(|ended| !ended.ok()) {
             return Err(disk::git("taking in a bundle", &failed.words()));
         }
-        if packed {
+        if kept {
             durable::sync(&self.objects.dir().join("pack"))?;
         }
         self.objects.count_as_written(oids);

@@ -12,6 +12,7 @@ use crate::domain::Token;
 use crate::plumbing::capture::read_below;
 use crate::plumbing::disk;
 use crate::plumbing::git::Call;
+use crate::plumbing::git::Output;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
@@ -31,7 +32,7 @@ pub const STORE: &str = "store";
 const LISTED: u64 = 16 << 20;
 
 /// So many objects at most come in as files of their own, and not as a pack.
-pub(super) const LOOSE: usize = 200;
+const LOOSE: usize = 200;
 
 /// How many commits that `HEAD` has left behind are looked for.
 const STRAYS: usize = 1000;
@@ -268,13 +269,7 @@ impl Repo {
         self.refuse_sizes(&sizes.stdout, quota)?;
         let pack =
             beside(&["-c", "core.bigFileThreshold=16m", "pack-objects", "-q", "--stdout", "--window=0"]);
-        let keep = format!("--keep={}", private.mark());
-        let take: &[&str] = match count > LOOSE || self.may_lose(&listed.stdout) {
-            true => &["index-pack", "--stdin", "--strict", &keep],
-            false => &["unpack-objects", "-q", "--strict"],
-        };
-        let take = self.call(&["-c", "core.bigFileThreshold=16m"]).args(take);
-        let (packed, taken) = self.git.pipe(&pack.stdin(&listed.stdout), &take)?;
+        let (packed, taken, _) = self.take_pack(pack, &listed.stdout, &private.mark())?;
         // Who reads no further ends who writes.
         if !packed.ok() && packed.code >= 0 {
             return Err(quarantined("its objects cannot be packed", vec![packed.words()]));
@@ -283,6 +278,25 @@ impl Repo {
             return Err(quarantined("git refuses its objects", vec![taken.words()]));
         }
         Ok(())
+    }
+
+    /// Makes a pack of the `listed` objects by `pack` and takes it through git's own checks into the repository's store;
+    /// how both ended, and whether it came in as a pack that is kept as `mark` says, and not as files.
+    pub(super) fn take_pack<'a>(
+        &self,
+        pack: Call<'a>,
+        listed: &'a [u8],
+        mark: &str,
+    ) -> Result<(Output, Output, bool)> {
+        let keep = format!("--keep={mark}");
+        let kept = listed.lines().count() > LOOSE || self.may_lose(listed);
+        let take: &[&str] = match kept {
+            true => &["index-pack", "--stdin", "--strict", &keep],
+            false => &["unpack-objects", "-q", "--strict"],
+        };
+        let take = self.call(&["-c", "core.bigFileThreshold=16m"]).args(take);
+        let (packed, taken) = self.git.pipe(&pack.stdin(listed), &take)?;
+        Ok((packed, taken, kept))
     }
 
     /// Whether objects that come in as files could be lost before a ref names them. A collection that runs now may

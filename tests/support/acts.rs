@@ -105,6 +105,16 @@ fn commands() -> String {
     String::from_utf8_lossy(&listed.stdout).into_owned()
 }
 
+/// Whether there is tmux. Where there must be, `SKEIN_TEST_TMUX` says so.
+pub fn has_tmux() -> bool {
+    let there = Command::new("tmux").arg("-V").output().is_ok_and(|said| said.status.success());
+    assert!(
+        there || std::env::var_os("SKEIN_TEST_TMUX").is_none(),
+        "SKEIN_TEST_TMUX is set, and there is no tmux"
+    );
+    there
+}
+
 /// Waits for `condition`; fails the test if it does not come.
 #[track_caller]
 pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
