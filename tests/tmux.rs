@@ -50,6 +50,12 @@ impl Place {
         self.skein(&[head.as_slice(), more, &[task, "--", "sh", "-c", script]].concat())
     }
 
+    /// The same to the end, which is a good one; what it printed is said where it is not.
+    fn works(&self, name: &str, task: &str, script: &str) {
+        let ended = self.dispatch(name, FREE, task, script);
+        assert_eq!(ended.code, 0, "{}{}{}", ended.out, ended.err, self.log(name));
+    }
+
     fn log(&self, name: &str) -> String {
         self.skein(&["show", name, "--log"]).ok().out
     }
@@ -107,10 +113,10 @@ fn codes_of_any_agent_come_through() {
 fn a_task_is_typed_in() {
     let Some(place) = Place::new() else { return };
     let script = format!("read -r one && echo \"<$one>\" && {WORK}");
-    place.dispatch("one", FREE, "do $HOME; 'this'", &script).ok();
+    place.works("one", "do $HOME; 'this'", &script);
     assert!(place.log("one").contains("<do $HOME; 'this'>"), "{}", place.log("one"));
     let script = format!("read -r a && read -r b && echo \"<$a|$b>\" && {WORK}");
-    place.dispatch("two", FREE, "first line\nsecond line", &script).ok();
+    place.works("two", "first line\nsecond line", &script);
     assert!(place.log("two").contains("<first line|second line>"), "{}", place.log("two"));
 }
 

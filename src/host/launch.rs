@@ -15,6 +15,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
 
 /// Starts a process that outlives this one: no input, output appended to the file at `log`, only the given
 /// environment. Returns its pid. It should call [`become_supervisor`] first.
@@ -47,12 +49,16 @@ pub fn become_supervisor() -> Result<()> {
     Ok(())
 }
 
+/// How long the terminal may take to come to us.
+const FOREGROUND: Duration = Duration::from_secs(5);
+
 /// Turns this process into the agent `argv`, in its own group, within `bounds`, and bound to die with its
-/// supervisor, the process `parent`. Returns only when that fails; the caller then exits with 127.
+/// supervisor, the process `parent`; at a terminal, in its foreground. Returns only when that fails; the caller then exits with 127.
 pub fn launch(parent: u32, bounds: &Bounds, argv: &[OsString]) -> Failure {
     if let Err(failure) = bind_to(parent).and_then(|()| bound(bounds)) {
         return failure;
     }
+    await_terminal();
     let name = argv.first().cloned().unwrap_or_default();
     let error = match command(argv) {
         Ok(mut command) => command.exec(),
@@ -73,6 +79,16 @@ fn bind_to(parent: u32) -> Result<()> {
         Ok(())
     } else {
         Err(Failure::fault("starting the agent", "its supervisor is gone"))
+    }
+}
+
+/// Waits until our parent has given us the terminal that we read from, if it is one: to read before that is an
+/// error, for tmux ignores the signal that would stop us.
+fn await_terminal() {
+    let (own, since) = (rustix::process::getpgrp(), Instant::now());
+    let elsewhere = || rustix::termios::tcgetpgrp(std::io::stdin()).is_ok_and(|group| group != own);
+    while elsewhere() && since.elapsed() < FOREGROUND {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -98,8 +114,6 @@ mod tests {
     use crate::host::survivors::alive;
     use crate::host::survivors::start_time;
     use std::fs;
-    use std::time::Duration;
-    use std::time::Instant;
 
     /// Not a test: what the re-executed test binary runs. The first line of its input is the expected
     /// parent, each other line a word of the command.

@@ -119,7 +119,10 @@ impl Tmux {
             // Of this pane alone: another relay may be typing into its own at the same time.
             let buffer = format!("skein{pane}");
             self.say(&["load-buffer", "-b", &buffer, "-"].map(OsStr::new), Some(text.as_bytes()))?;
-            return self.tell(&["paste-buffer", "-p", "-d", "-b", &buffer, "-t", pane]).map(drop);
+            let paste = format!("paste-buffer -p -d -b '{buffer}' -t '{pane}'");
+            // Servers before 3.5 crash when they paste into a dead pane. In one command nothing comes between.
+            let drop_it = format!("delete-buffer -b '{buffer}'");
+            return self.tell(&["if-shell", "-F", "-t", pane, "#{pane_dead}", &drop_it, &paste]).map(drop);
         }
         // A semicolon at the end would end the command.
         let whole = text.strip_suffix(';').map_or(text.to_owned(), |before| format!("{before}\\;"));
@@ -159,4 +162,40 @@ impl Tmux {
 pub fn last_lines(text: &[u8], lines: u32) -> Vec<u8> {
     let all: Vec<&[u8]> = text.lines_with_terminator().collect();
     all[all.len().saturating_sub(lines as usize)..].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Server(Tmux);
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = self.0.tell(&["kill-server"]);
+        }
+    }
+
+    #[test]
+    fn a_paste_into_a_dead_pane_does_no_harm() {
+        let dir = tempfile::tempdir().unwrap();
+        let env = [("PATH", OsString::from("/usr/bin:/bin")), ("TMUX_TMPDIR", dir.path().into())];
+        let env = env.map(|(name, value)| (name.into(), value)).to_vec();
+        let tmux = Tmux { env, cwd: dir.path().to_owned() };
+        if tmux.tell(&["-V"]).is_err() {
+            return;
+        }
+        let server = Server(tmux);
+        let tmux = &server.0;
+        tmux.session("s", dir.path(), &["sleep".into(), "600".into()]).unwrap();
+        let script = "echo begun; read -r go; exit 3";
+        let pane = tmux.window("s", "w", dir.path(), &["sh".into(), "-c".into(), script.into()]).unwrap();
+        tmux.type_in(&pane, "go").unwrap();
+        let dead = || tmux.tell(&["display-message", "-p", "-t", &pane, "#{pane_dead}"]).unwrap() == b"1\n";
+        while !dead() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        tmux.type_in(&pane, "two\nlines").unwrap();
+        assert_eq!(tmux.tell(&["list-buffers"]).unwrap(), b"", "and nothing of it is left");
+    }
 }
