@@ -10,6 +10,7 @@ mod config;
 mod cursor;
 mod decision;
 pub mod doctor;
+pub mod document;
 mod event;
 mod evidence;
 mod exit;

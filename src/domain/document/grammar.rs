@@ -1,0 +1,1 @@
+//! Components: the named regions of a document.

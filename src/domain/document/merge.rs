@@ -1,0 +1,1 @@
+//! Three-way merge of a document's text.

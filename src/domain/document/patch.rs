@@ -1,0 +1,1 @@
+//! What an agent answered, and its way into components.

@@ -1,0 +1,1 @@
+//! The merge of one line by words.
