@@ -1,8 +1,56 @@
 //! Session documents: markdown that a person and an agent write together. Grammar, front matter, merge. All of it is
 //! text in, text out.
 
+// Until verbs use all of it.
+#![allow(dead_code, unused_imports)]
+
+mod dedupe;
 mod front;
 mod grammar;
+mod lines;
 mod merge;
+mod outline;
 mod patch;
 mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use dedupe::dedupe;
+pub use front::Fields;
+pub use front::Format;
+pub use front::Front;
+pub use front::Strategy;
+pub use front::front;
+pub use front::set;
+pub use grammar::Component;
+pub use grammar::components;
+pub use grammar::strip_comments;
+pub use lines::ending;
+pub use outline::Section;
+pub use outline::outline;
+pub use patch::Answer;
+pub use patch::Configured;
+pub use patch::Mode;
+pub use patch::Patch;
+pub use patch::Rule;
+pub use patch::Unpatched;
+pub use patch::answer;
+pub use patch::append_answer;
+pub use patch::apply;
+pub use patch::rule;
+pub use patch::rules;
+
+/// A text that cannot be read as what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// From 1.
+    pub line: usize,
+    pub says: String,
+}
+
+impl std::fmt::Display for Malformed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: {}", self.line, self.says)
+    }
+}

@@ -1,0 +1,129 @@
+use super::*;
+
+/// A generator with a fixed seed: xorshift.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below.max(1) as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.roll(all.len())]
+    }
+}
+
+const PIECES: &[&str] = &[
+    "<!-- agent:exchange -->",
+    "<!-- /agent:exchange -->",
+    "<!-- agent:status patch=append -->",
+    "<!-- /agent:status -->",
+    "<!-- agent:boundary:ab12 -->",
+    "<!-- patch:status -->",
+    "<!-- /patch:status -->",
+    "<!--",
+    "-->",
+    "<!-- note -->",
+    "[//]: # (x)",
+    "```",
+    "````rust",
+    "~~~",
+    "`",
+    "``",
+    "> ",
+    "- ",
+    "  ",
+    "    ",
+    "\t",
+    "\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r",
+    "---\n",
+    "...\n",
+    "skein_doc: 01\n",
+    "agent: [x",
+    "model: 'a\n",
+    "### Re: A\n\none\n",
+    "# T (HEAD)\n",
+    "===\n",
+    "text",
+    "é",
+    "❯",
+    "\u{feff}",
+    "\u{0}",
+    "\\",
+    "<pre>",
+    "1. ",
+    "[a](b)",
+    "*",
+    "agent:",
+    ": |\n",
+];
+
+fn text(dice: &mut Dice) -> String {
+    let mut text = String::new();
+    if dice.roll(4) == 0 {
+        text.push_str("---\nagent: x\n---\n");
+    }
+    for _ in 0..dice.roll(24) {
+        text.push_str(dice.pick(PIECES));
+    }
+    for _ in 0..dice.roll(3) {
+        let mut at = dice.roll(text.len() + 1);
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        match dice.roll(2) {
+            0 => text.truncate(at),
+            _ => text.insert_str(at, dice.pick(PIECES)),
+        }
+    }
+    text
+}
+
+/// Nothing panics, whatever stands there; and what is written can be read again.
+#[test]
+fn no_text_is_too_odd() {
+    let seed = 0x5eed_0d0c;
+    let mut dice = Dice(seed);
+    for round in 0..10_000 {
+        let (text, said) = (text(&mut dice), text(&mut dice));
+        let note = || format!("seed {seed:#x}, round {round}: {text:?} {said:?}");
+        let read = front(&text);
+        match set(&text, "model", &said) {
+            Ok(made) => assert_eq!(front(&made).is_ok(), true, "{}", note()),
+            Err(_) => assert!(front::body(&text) > 0, "{}", note()),
+        }
+        if let Ok(read) = read {
+            assert_eq!(read.body, front::body(&text));
+        }
+        let _ = answer(&said);
+        let _ = outline(&text);
+        let stripped = strip_comments(&text);
+        assert!(stripped.len() <= text.len());
+        let once = dedupe(&text);
+        assert_eq!(dedupe(&once), once, "{}", note());
+        assert!(append_answer(&text, &said).starts_with(&text), "{}", note());
+        let Ok(before) = components(&text) else { continue };
+        for target in &before {
+            for mode in [Mode::Replace, Mode::Append, Mode::Prepend] {
+                let patch = Patch { component: target.name.clone(), content: said.clone() };
+                let rule =
+                    Rule { mode, max_entries: dice.roll(3), max_lines: dice.roll(3), ..Rule::default() };
+                let Ok(made) = apply(&text, &patch, &rule, None) else { continue };
+                assert!(made.starts_with(&text[..target.open.end]), "{}", note());
+                assert!(made.ends_with(&text[target.close.start..]), "{}", note());
+                let names = |all: &[Component]| all.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+                assert_eq!(names(&components(&made).unwrap()), names(&before), "{}", note());
+                if mode == Mode::Append && rule.max_entries == 0 && rule.max_lines == 0 {
+                    assert!(made.starts_with(&text[..target.body.end]), "{}", note());
+                }
+            }
+        }
+    }
+}
