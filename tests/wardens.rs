@@ -32,6 +32,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 const TEXTS: &[&str] = &[
     "src/domain/refusals.rs",
     "src/domain/refusals/bundles.rs",
+    "src/domain/refusals/documents.rs",
     "src/domain/refusals/undo.rs",
     "src/domain/refusals/verdicts.rs",
     "src/domain/refusals/workers.rs",

@@ -213,6 +213,13 @@ impl Agent {
         place.put(argv, &[word, name])
     }
 
+    /// The command `argv` with more words of its own.
+    pub fn with(&self, argv: &[String], words: &[String]) -> Vec<String> {
+        let place = self.again.as_ref().map_or(&Place::First, |(_, place)| place);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        place.put(argv, &words).unwrap_or_else(|| argv.to_vec())
+    }
+
     /// The same for another worker, which goes on from that session by itself. `alone`: nobody else has the same one.
     pub fn fork(&self, argv: &[String], name: &str, alone: bool) -> Option<Vec<String>> {
         match &self.fork {

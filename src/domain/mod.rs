@@ -117,6 +117,7 @@ pub use list::some_of;
 pub use mask::mask;
 pub use message::with_trailers;
 pub use name::BundleId;
+pub use name::DocId;
 pub use name::Handle;
 pub use name::Oid;
 pub use name::OpId;

@@ -241,6 +241,21 @@ ulid_name! {
     BundleId
 }
 
+ulid_name! {
+    /// The identity of one session document.
+    DocId
+}
+
+impl DocId {
+    /// From a UUID, which is as long.
+    pub fn from_uuid(text: &str) -> Option<DocId> {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        let whole = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let bits = u128::from_str_radix(&digits, 16).ok().filter(|_| whole)?;
+        Some(DocId(ulid::Ulid::from_bytes(bits.to_be_bytes())))
+    }
+}
+
 /// The name of a worker for people: lower-case words joined by hyphens, at most 40 bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -1,6 +1,7 @@
 //! What every refusal means. `help refusals` and docs/refusals.md are made from this table.
 
 mod bundles;
+mod documents;
 mod undo;
 mod verdicts;
 mod workers;
@@ -367,6 +368,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
     ),
     ("Verdicts", verdicts::VERDICTS),
     ("Bundles", bundles::BUNDLES),
+    ("Documents", documents::DOCUMENTS),
     ("Undo", undo::UNDO),
 ];
 

@@ -28,6 +28,7 @@ mod patch;
 mod private;
 mod refs;
 mod repo;
+mod single;
 mod store;
 mod stored;
 mod survey;

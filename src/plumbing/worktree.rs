@@ -331,7 +331,7 @@ pub(super) fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
 }
 
 /// The branch that `HEAD` in a git folder names.
-fn branch_at(dir: &Path) -> Option<RefName> {
+pub(super) fn branch_at(dir: &Path) -> Option<RefName> {
     let text = std::fs::read_to_string(dir.join("HEAD")).ok()?;
     RefName::new(text.trim_end().strip_prefix("ref: ")?).ok()
 }

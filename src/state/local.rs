@@ -1,6 +1,7 @@
 //! What belongs to this machine: `<common git dir>/skein/`. `run/` and `cache/` are disposable.
 
 use crate::domain::BundleId;
+use crate::domain::DocId;
 use crate::domain::OpId;
 use crate::domain::WorkerId;
 use std::path::Path;
@@ -59,6 +60,11 @@ impl Local {
     /// Held while workers are closed, or one is opened again.
     pub fn reap_lock(&self) -> PathBuf {
         self.run().join("reap.lock")
+    }
+
+    /// Held by whoever writes a document.
+    pub fn document_lock(&self, id: DocId) -> PathBuf {
+        self.run().join(format!("doc-{id}.lock"))
     }
 
     pub fn worker(&self, id: WorkerId) -> PathBuf {

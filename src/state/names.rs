@@ -1,6 +1,7 @@
 //! Our ref names, both ways. Every name has a fixed depth, so none is both a file and a folder.
 
 use crate::domain::BundleId;
+use crate::domain::DocId;
 use crate::domain::OpId;
 use crate::domain::RefName;
 use crate::domain::Result;
@@ -26,6 +27,8 @@ pub const LIST_LOCAL: &str = "git for-each-ref refs/skein-local";
 pub const LIST_LANES: &str = "git for-each-ref --format='%(refname) %(subject)' refs/skein/lane";
 /// The same for what is saved of workers.
 pub const LIST_BUNDLES: &str = "git for-each-ref refs/skein/bundle";
+/// The same for session documents.
+pub const LIST_DOCUMENTS: &str = "git for-each-ref refs/skein/doc";
 /// The same for the archives.
 pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
 /// Where all lanes are.
@@ -53,6 +56,11 @@ pub fn lane(clone: &str) -> Result<RefName> {
 /// What was saved of a worker, or came in as a file.
 pub fn bundle(id: BundleId) -> Result<RefName> {
     RefName::new(format!("refs/skein/bundle/{id}"))
+}
+
+/// The steps of one session document.
+pub fn document(id: DocId) -> Result<RefName> {
+    RefName::new(format!("refs/skein/doc/{id}"))
 }
 
 /// Keeps the worker's tip alive from its birth on.
@@ -95,6 +103,7 @@ pub enum Ours {
     Worker(WorkerId),
     Lane(String),
     Bundle(BundleId),
+    Document(DocId),
     Head(WorkerId),
     Wip(WorkerId),
     /// Clone and month, as in the name.
@@ -109,7 +118,6 @@ pub enum Ours {
 }
 
 const RESERVED: &[&str] = &[
-    "refs/skein/doc/",
     "refs/skein/store/",
     "refs/skein-local/queue/",
     "refs/skein-local/schedule/",
@@ -132,6 +140,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
             .or_else(|| id("refs/skein/bundle/").and_then(|r| r.parse().ok()).map(Ours::Bundle))
+            .or_else(|| id("refs/skein/doc/").and_then(|r| r.parse().ok()).map(Ours::Document))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
             .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))

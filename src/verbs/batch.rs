@@ -190,7 +190,7 @@ fn requests(session: &Session<'_>, view: &View, tasks: &[Task], each: &Request) 
             paths: task.paths.clone(),
             onto: task.onto.clone(),
             checks: task.checks.clone(),
-            limits: dispatch::limits(task.timeout(), task.silence(), task.done_pattern.clone()),
+            limits: crate::verbs::job::limits(task.timeout(), task.silence(), task.done_pattern.clone()),
             agent: each.agent.clone().filter(|_| task.argv.is_none()),
             argv: task.argv.clone().unwrap_or_else(|| each.argv.clone()),
             ..each.clone()

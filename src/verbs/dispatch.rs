@@ -86,6 +86,8 @@ pub struct Request {
     pub parent: Option<Parent>,
     /// The name of a known agent, if `argv` is empty; else as `skein.agent` says.
     pub agent: Option<String>,
+    /// More words for a known agent.
+    pub words: Vec<String>,
     /// What to do while its usage limit is reached.
     pub at_limit: AtLimit,
     /// Empty: the agent, else the built-in scripted one.
@@ -98,15 +100,12 @@ pub struct Request {
     pub interactive: bool,
     /// The worker that it follows on, from whose session it goes on if its kind says so.
     pub follows: Option<WorkerId>,
+    /// It does, whatever its kind says.
+    pub goes_on: bool,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,
     /// The bundles that it begins with.
     pub loaded: Vec<Loaded>,
-}
-
-/// Limits as the person gave them; times in seconds.
-pub fn limits(timeout: Option<u64>, silence: Option<u64>, done_pattern: Option<String>) -> Limits {
-    Limits { timeout, silence, done_pattern }
 }
 
 /// A worker that runs.
@@ -237,7 +236,8 @@ fn with_agent(session: &Session<'_>, request: &Request) -> Result<Request> {
             .next("name a known agent, or give the whole command after --")
     })?;
     let level = level(session, request)?;
-    Ok(Request { argv: agent.argv(level, request.tmux), ..request.clone() })
+    let argv = agent.with(&agent.argv(level, request.tmux), &request.words);
+    Ok(Request { argv, ..request.clone() })
 }
 
 /// The branch that the work is for, and where it is.

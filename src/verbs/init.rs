@@ -38,6 +38,15 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
     ensure_from(session, view)
 }
 
+/// The same for a verb that has nothing to do with workers: it looks at no more than the sentinel.
+pub fn ensure_known(session: &mut Session<'_>) -> Result<()> {
+    let sentinel = session.repo.read_refs(&[&format_ref()?])?.pop().flatten();
+    match sentinel {
+        Some(_) if session.clone_id().is_some() && !session.is_homeless() => session.refuse_full(),
+        _ => ensure(session).map(drop),
+    }
+}
+
 /// The same for a verb that has looked already.
 pub fn ensure_from(session: &mut Session<'_>, view: View) -> Result<View> {
     if view.initialised && session.clone_id().is_some() && !session.is_homeless() {

@@ -173,3 +173,8 @@ fn scripted() -> Vec<String> {
 fn named(word: &str) -> bool {
     word.contains("{brief}") || word.contains("{brief-file}")
 }
+
+/// Limits as the person gave them; times in seconds.
+pub fn limits(timeout: Option<u64>, silence: Option<u64>, done_pattern: Option<String>) -> Limits {
+    Limits { timeout, silence, done_pattern }
+}

@@ -55,7 +55,8 @@ pub fn look(
     request: &Request,
     jail: Jail,
 ) -> Result<Option<Seed>> {
-    let (kind::Seed::Full, Some(from)) = (seed, request.follows) else { return Ok(None) };
+    let wanted = seed == kind::Seed::Full || request.goes_on;
+    let Some(from) = request.follows.filter(|_| wanted) else { return Ok(None) };
     let worker = view.any_worker(&session.repo, &from.to_string())?;
     let record = &worker.record;
     let no = |says: &str| Err(no_session(&worker, says).into());

@@ -1,16 +1,21 @@
 //! Session documents: markdown that a person and an agent write together. Grammar, front matter, merge. All of it is
 //! text in, text out.
 
-// Until verbs use all of it.
-#![allow(dead_code, unused_imports)]
-
+mod contest;
 mod dedupe;
+mod entries;
 mod front;
+mod graft;
 mod grammar;
+mod items;
+mod keyed;
 mod lines;
 mod merge;
 mod outline;
 mod patch;
+mod three;
+mod union;
+mod weave;
 mod words;
 
 #[cfg(test)]
@@ -23,10 +28,17 @@ pub use front::Front;
 pub use front::Strategy;
 pub use front::front;
 pub use front::set;
+pub use graft::Grafted;
+pub use graft::Touched;
+pub use graft::graft;
+pub use graft::skeleton;
 pub use grammar::Component;
 pub use grammar::components;
 pub use grammar::strip_comments;
 pub use lines::ending;
+pub use merge::Clash;
+pub use merge::Merged;
+pub use merge::merge;
 pub use outline::Section;
 pub use outline::outline;
 pub use patch::Answer;

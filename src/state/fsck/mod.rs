@@ -2,6 +2,7 @@
 //! a repository that cannot be listed is a failure.
 
 mod bundle;
+mod document;
 mod finding;
 mod kept;
 mod lane;
@@ -76,6 +77,7 @@ impl<'r> Audit<'r> {
                 Ours::Lane(_) => audit.lane(&name, at),
                 Ours::Candidate(op) => audit.candidate(&name, op, at),
                 Ours::Bundle(id) => audit.bundle(&name, id, at),
+                Ours::Document(id) => audit.document(&name, id, at),
                 Ours::Format
                 | Ours::Head(_)
                 | Ours::Wip(_)

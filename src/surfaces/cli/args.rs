@@ -17,6 +17,7 @@ use crate::surfaces::cli::again::Limit;
 use crate::surfaces::cli::again::Resume;
 use crate::surfaces::cli::bundle::Bundle;
 use crate::surfaces::cli::decide;
+use crate::surfaces::cli::doc::Doc;
 use crate::surfaces::cli::kinds::Bound;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
@@ -102,6 +103,9 @@ pub enum Verb {
     /// for `show`, `load` and `dispatch --with` a file does as well.
     #[command(subcommand)]
     Bundle(Bundle),
+    /// Write markdown together with an agent: both texts stay, and the agent's part is committed.
+    #[command(subcommand)]
+    Doc(Doc),
     /// Tell which workers are at work on the same lines, and whether their work can be merged.
     ///
     /// Seen in the newest snapshots of all open workers with work that has not landed. The exit code is 1 if one is

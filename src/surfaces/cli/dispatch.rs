@@ -42,11 +42,7 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
         paths: args.paths.clone(),
         onto: args.onto.clone(),
         checks: args.checks.clone(),
-        limits: verbs::dispatch::limits(
-            seconds(args.timeout),
-            seconds(args.silence),
-            args.done_pattern.clone(),
-        ),
+        limits: verbs::job::limits(seconds(args.timeout), seconds(args.silence), args.done_pattern.clone()),
         ..each
     };
     let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;

@@ -5,6 +5,7 @@ mod args;
 mod bundle;
 mod decide;
 mod dispatch;
+mod doc;
 mod events;
 mod kinds;
 mod run;

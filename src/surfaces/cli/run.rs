@@ -14,6 +14,7 @@ use crate::surfaces::cli::args::Verb;
 use crate::surfaces::cli::bundle;
 use crate::surfaces::cli::decide;
 use crate::surfaces::cli::dispatch;
+use crate::surfaces::cli::doc;
 use crate::surfaces::cli::events;
 use crate::surfaces::cli::kinds;
 use crate::surfaces::cli::watch;
@@ -159,6 +160,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Artifacts(_) => "artifacts",
         Verb::Search(_) => "search",
         Verb::Bundle(_) => "bundle",
+        Verb::Doc(verb) => verb.name(),
         Verb::Overlap { .. } => "overlap",
         Verb::Events { .. } => "events",
         Verb::Wait { .. } => "wait",
@@ -218,6 +220,9 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     let json = cli.json;
     if let Verb::Bundle(verb) = &cli.verb {
         return bundle::run(env, &cwd, verb, json, tell);
+    }
+    if let Verb::Doc(verb) = &cli.verb {
+        return doc::run(env, &cwd, verb, json, tell);
     }
     let mut session = Session::open(env, &cwd, tell)?;
     coloured(env, cli, &session);

@@ -6,6 +6,7 @@ mod bundle;
 mod check;
 mod completions;
 mod decisions;
+mod doc;
 mod doctor;
 mod events;
 mod fsck;

@@ -1,0 +1,102 @@
+//! What an agent did to some text, done to another version of it: component by component, wherever these stand now.
+
+use crate::domain::document::Malformed;
+use crate::domain::document::grammar::components;
+use crate::domain::document::merge::Clash;
+use crate::domain::document::merge::merge;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// What part of a document was written to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Touched {
+    #[default]
+    Nothing,
+    /// These components, by name, and nothing else.
+    Components(Vec<String>),
+    Whole,
+}
+
+impl Touched {
+    pub fn and(self, other: Touched) -> Touched {
+        match (self, other) {
+            (Touched::Nothing, other) | (other, Touched::Nothing) => other,
+            (Touched::Components(mut names), Touched::Components(others)) => {
+                names.extend(others.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+                Touched::Components(names)
+            }
+            _ => Touched::Whole,
+        }
+    }
+}
+
+/// A text with what the agent did.
+#[derive(Debug, Default)]
+pub struct Grafted {
+    pub text: String,
+    /// Where the person's words stand instead of the agent's, each with the component if it is in one.
+    pub clashes: Vec<(Option<String>, Clash)>,
+    /// Components that are not there any more.
+    pub missing: Vec<String>,
+}
+
+/// `person` with what makes `agent` of `base`. The result has no more and no fewer components than `person`.
+pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result<Grafted, Malformed> {
+    let mut grafted = Grafted { text: person.to_owned(), ..Grafted::default() };
+    let names = match touched {
+        Touched::Nothing => return Ok(grafted),
+        _ if base == agent => return Ok(grafted),
+        _ if base == person => return Ok(Grafted { text: agent.to_owned(), ..grafted }),
+        Touched::Whole => {
+            let merged = merge(base, person, agent);
+            components(&merged.text)?;
+            grafted.text = merged.text;
+            grafted.clashes = merged.clashes.into_iter().map(|clash| (None, clash)).collect();
+            return Ok(grafted);
+        }
+        Touched::Components(names) => names,
+    };
+    let before = components(person)?.len();
+    for name in names {
+        let (Some(old), Some(new)) = (body(base, name)?, body(agent, name)?) else { continue };
+        let Some(range) = range(&grafted.text, name)? else {
+            grafted.missing.push(name.clone());
+            continue;
+        };
+        let merged = merge(old, &grafted.text[range.clone()], new);
+        let first = grafted.text[..range.start].bytes().filter(|b| *b == b'\n').count();
+        grafted.text.replace_range(range, &merged.text);
+        grafted.clashes.extend(merged.clashes.into_iter().map(|clash| {
+            let line = clash.line + first;
+            (Some(name.clone()), Clash { line, ..clash })
+        }));
+    }
+    match components(&grafted.text)?.len() {
+        now if now == before => Ok(grafted),
+        _ => Err(Malformed { line: 1, says: "the answer would make or break components".to_owned() }),
+    }
+}
+
+fn range(text: &str, name: &str) -> Result<Option<std::ops::Range<usize>>, Malformed> {
+    Ok(components(text)?.into_iter().find(|component| component.name == name).map(|found| found.body))
+}
+
+fn body<'t>(text: &'t str, name: &str) -> Result<Option<&'t str>, Malformed> {
+    Ok(range(text, name)?.map(|range| &text[range]))
+}
+
+/// A document of which nothing was sent yet: its front matter and its empty components.
+pub fn skeleton(text: &str, front: usize) -> Result<String, Malformed> {
+    let mut bones = text[..front].to_owned();
+    let mut markers: Vec<std::ops::Range<usize>> =
+        components(text)?.into_iter().flat_map(|component| [component.open, component.close]).collect();
+    markers.sort_by_key(|marker| marker.start);
+    for marker in markers {
+        bones.push_str(&text[marker.clone()]);
+        if !bones.ends_with('\n') {
+            bones.push_str(if text[marker.end..].starts_with("\r\n") { "\r\n" } else { "\n" });
+        }
+    }
+    Ok(bones)
+}

@@ -1,0 +1,107 @@
+//! Two insertions at one place.
+
+use crate::domain::document::three::Line;
+use similar::Algorithm;
+use similar::DiffOp;
+use similar::capture_diff_slices;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Whose lines come next. What both put in is named by its place in the person's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Run {
+    Person(Range<usize>),
+    Agent(Range<usize>),
+}
+
+/// All lines of both: the agent's before the person's, and what both put in once, between what each has before and
+/// behind it. A fenced block is one thing. Blank lines and rules are no landmarks: they do not tear an answer apart.
+pub fn union(person: &[Line<'_>], agent: &[Line<'_>], ids: [&[u32]; 2]) -> Vec<Run> {
+    let (mine, theirs) = (units(person), units(agent));
+    let [left, right] = landmarks([(&theirs, agent, ids[1]), (&mine, person, ids[0])]);
+    let place = |units: &[Range<usize>], at: usize, len: usize| units.get(at).map_or(len, |unit| unit.start);
+    let mut runs = Vec::new();
+    let (mut from, mut till) = ([0, 0], [0, 0]);
+    for op in capture_diff_slices(Algorithm::Myers, &left, &right) {
+        let DiffOp::Equal { old_index, new_index, len } = op else { continue };
+        for step in 0..len {
+            let at =
+                [place(&mine, new_index + step, person.len()), place(&theirs, old_index + step, agent.len())];
+            gap(&mut runs, [from[0]..at[0], from[1]..at[1]], [person, agent], ids);
+            till[0] = mine[new_index + step].end;
+            till[1] = theirs[old_index + step].end;
+            runs.push(Run::Person(at[0]..till[0]));
+            from = till;
+        }
+    }
+    gap(&mut runs, [from[0]..person.len(), from[1]..agent.len()], [person, agent], ids);
+    runs.retain(|run| !matches!(run, Run::Person(range) | Run::Agent(range) if range.is_empty()));
+    runs
+}
+
+/// Between two landmarks: if one side only has blank lines there, those that both have are not doubled.
+fn gap(runs: &mut Vec<Run>, at: [Range<usize>; 2], sides: [&[Line<'_>]; 2], ids: [&[u32]; 2]) {
+    let [mut mine, mut theirs] = at;
+    let plain = |range: &Range<usize>, side: &[Line<'_>]| !side[range.clone()].iter().any(telling);
+    let mut tail = mine.end..mine.end;
+    if plain(&mine, sides[0]) || plain(&theirs, sides[1]) {
+        let start = mine.start;
+        while !mine.is_empty() && !theirs.is_empty() && ids[0][mine.start] == ids[1][theirs.start] {
+            (mine.start, theirs.start) = (mine.start + 1, theirs.start + 1);
+        }
+        runs.push(Run::Person(start..mine.start));
+        while !mine.is_empty() && !theirs.is_empty() && ids[0][mine.end - 1] == ids[1][theirs.end - 1] {
+            (mine.end, theirs.end) = (mine.end - 1, theirs.end - 1);
+        }
+        tail.start = mine.end;
+    }
+    runs.extend([Run::Agent(theirs), Run::Person(mine), Run::Person(tail)]);
+}
+
+fn telling(line: &Line<'_>) -> bool {
+    line.text.chars().any(char::is_alphanumeric)
+}
+
+/// Lines, and fenced blocks as a whole.
+fn units(lines: &[Line<'_>]) -> Vec<Range<usize>> {
+    let mut units = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let mut end = at + 1;
+        if let Some((mark, len)) = fence(&lines[at].text) {
+            let closes = |line: &Line<'_>| {
+                let line = line.text.trim();
+                line.len() >= len && line.chars().all(|c| c == mark)
+            };
+            let inside = lines[end..].iter().position(closes);
+            end = inside.map_or(lines.len(), |inside| end + inside + 1);
+        }
+        units.push(at..end);
+        at = end;
+    }
+    units
+}
+
+fn fence(line: &str) -> Option<(char, usize)> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let len = line.chars().take_while(|c| *c == mark).count();
+    (len >= 3).then_some((mark, len))
+}
+
+/// A number for each unit; those that are no landmark are equal to nothing.
+fn landmarks(sides: [(&[Range<usize>], &[Line<'_>], &[u32]); 2]) -> [Vec<u32>; 2] {
+    let mut known: HashMap<&[u32], u32> = HashMap::new();
+    let mut next = 0;
+    sides.map(|(units, lines, ids)| {
+        let number = |unit: &Range<usize>| {
+            next += 1;
+            if lines[unit.clone()].iter().any(telling) {
+                *known.entry(&ids[unit.clone()]).or_insert(next)
+            } else {
+                next
+            }
+        };
+        units.iter().map(number).collect()
+    })
+}

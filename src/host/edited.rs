@@ -1,0 +1,117 @@
+//! A file that a person may be writing at this moment, in any editor: read when it has come to rest, replaced only if
+//! it is still what was read.
+
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::fault;
+use crate::host::file::failure;
+use crate::host::file::parent;
+use crate::host::file::quoted;
+use crate::host::file::sync_dir;
+use rustix::fs::CWD;
+use rustix::fs::RenameFlags;
+use rustix::fs::renameat_with;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Between two looks at a file that is being written.
+const REST: Duration = Duration::from_millis(25);
+
+/// How long a file may stay empty that was not: some editors truncate first and write then.
+const EMPTY: Duration = Duration::from_millis(500);
+
+/// How long a file that never rests is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the file at `path` holds. If that is not what somebody wrote who is known to be done, it is read until it
+/// stays the same for `rest`.
+pub fn read_at_rest(path: &Path, rest: Duration, known: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {
+    let read = || fault::file().and_then(|()| fs::read(path)).map_err(|e| failure("reading", path, e));
+    let mut bytes = read()?;
+    let (started, mut since) = (Instant::now(), Instant::now());
+    while !known(&bytes) && started.elapsed() < PATIENCE {
+        let wanted = if bytes.is_empty() { EMPTY } else { rest };
+        if since.elapsed() >= wanted {
+            break;
+        }
+        std::thread::sleep(REST.min(wanted));
+        let again = read()?;
+        if again != bytes {
+            (bytes, since) = (again, Instant::now());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Puts `new` beside `path`, with the permissions of the file there, on the disk. The second half of a replacement is
+/// [`swap`].
+pub fn lay_beside(path: &Path, beside: &Path, new: &[u8]) -> Result<()> {
+    let mode = fs::metadata(path).map_err(|e| failure("reading", path, e))?.permissions();
+    if mode.mode() & 0o222 == 0 {
+        return Err(read_only(path));
+    }
+    let laid = fault::file().and_then(|()| {
+        let mut file = File::create(beside)?;
+        file.set_permissions(mode)?;
+        file.write_all(new)?;
+        file.sync_all()
+    });
+    laid.map_err(|e| failure("writing", beside, e))
+}
+
+/// Puts what lies beside in the place of `path`, if that still holds `seen`; then what was there goes. False if it
+/// holds something else, and stays. Nothing that is written meanwhile is lost: the two change places in one step, and
+/// what comes out is looked at.
+pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
+    let failed = |e| failure("replacing", path, e);
+    fault::file().map_err(failed)?;
+    if fs::read(path).map_err(failed)? != seen {
+        return Ok(false);
+    }
+    match renameat_with(CWD, path, CWD, beside, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        // This file system knows no such step.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            fs::rename(beside, path).map_err(failed)?;
+            return sync_dir(parent(path)).map(|()| true);
+        }
+        Err(e) => return Err(failed(e.into())),
+    }
+    fault::point("document: swapped");
+    if fs::read(beside).map_err(failed)? != seen {
+        renameat_with(CWD, path, CWD, beside, RenameFlags::EXCHANGE).map_err(|e| failed(e.into()))?;
+        return Ok(false);
+    }
+    sync_dir(parent(path))?;
+    forget(beside).map_err(failed)?;
+    Ok(true)
+}
+
+fn forget(path: &Path) -> io::Result<()> {
+    match fault::file().and_then(|()| fs::remove_file(path)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Where the new text of a file lies until it takes its place.
+pub fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.skein~"))
+}
+
+fn read_only(path: &Path) -> crate::domain::Failure {
+    Refusal::new(Token::ReadOnly, format!("{} may not be written", path.display()))
+        .show(format!("ls -l {}", quoted(path)))
+        .next("allow writing to it, then try again; nothing was written")
+        .into()
+}

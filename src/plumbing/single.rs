@@ -1,0 +1,139 @@
+//! One path of a worktree: what `HEAD` and the index have there, and one commit of it alone, made without an index.
+
+use crate::domain::Config;
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::plumbing::git::Call;
+use crate::plumbing::git::git_dir;
+use crate::plumbing::repo::Repo;
+use crate::plumbing::worktree::Admin;
+use crate::plumbing::worktree::in_worktree;
+use bstr::BStr;
+use bstr::ByteSlice;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Files that can say how a path is converted between index and file.
+const ATTRIBUTES: &str = ".gitattributes";
+
+impl Repo {
+    /// The branch that the worktree has checked out, born or not; none where its `HEAD` is detached.
+    pub fn branch_of(&self, admin: &Admin) -> Result<Option<RefName>> {
+        if !self.is_reftable() {
+            return Ok(crate::plumbing::worktree::branch_at(&admin.dir));
+        }
+        let call = Call::new([git_dir(&admin.dir)]).args(&["symbolic-ref", "--quiet", "HEAD"]);
+        let found = self.git.run(&call.reads())?;
+        if found.ok() { RefName::new(found.text().trim()).map(Some) } else { Ok(None) }
+    }
+
+    /// Moves the detached `HEAD` of the worktree from `old` to `new`. False if it was elsewhere.
+    pub fn move_detached(&self, admin: &Admin, new: Oid, old: Oid, why: &str) -> Result<bool> {
+        let (new, old) = (new.to_string(), old.to_string());
+        let args = ["update-ref", "--no-deref", "--create-reflog", "-m", why, "HEAD", &new, &old];
+        Ok(self.git.run(&in_worktree(admin, &args))?.ok())
+    }
+
+    /// Makes `branch` where the worktree's `HEAD` is, and checks it out: no file and no index entry changes. The inner
+    /// error is git's own.
+    pub fn switch_new(&self, admin: &Admin, branch: &RefName) -> Result<std::result::Result<(), String>> {
+        let switched =
+            self.git.run(&in_worktree(admin, &["switch", "--quiet", "--no-guess", "-c", branch.short()]))?;
+        if switched.ok() {
+            return Ok(Ok(()));
+        }
+        let there =
+            self.git.run(&in_worktree(admin, &["switch", "--quiet", "--no-guess", branch.short()]))?;
+        Ok(if there.ok() { Ok(()) } else { Err(there.words()) })
+    }
+
+    /// Whether anything may convert the content of `path` on its way into the repository.
+    pub fn may_convert_path(&self, admin: &Admin, path: &BStr, config: &Config, home: Option<&Path>) -> bool {
+        let set = config.get("core.autocrlf").is_some_and(|value| value != "false")
+            || config.get("core.attributesfile").is_some()
+            || self.git.person("GIT_ATTR_SOURCE").is_some();
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        let mut folders = path.ancestors().skip(1).map(|folder| admin.path.join(folder).join(ATTRIBUTES));
+        set || folders.any(|file| file.exists())
+            || self.dirs.common.join("info/attributes").exists()
+            || home.is_some_and(|home| home.join("attributes").exists())
+            || Path::new("/etc/gitattributes").exists()
+    }
+
+    /// Writes `bytes` as git would take them in from a file at `path`.
+    pub fn write_converted(&self, admin: &Admin, path: &BStr, bytes: &[u8]) -> Result<Oid> {
+        let text = path.to_str_lossy();
+        let call = in_worktree(admin, &["hash-object", "-w", "--stdin", "--path", &text]).stdin(bytes);
+        let oid = self.git.expect(&call)?.text().trim().parse()?;
+        self.objects.count_as_written(vec![oid]);
+        Ok(oid)
+    }
+
+    /// What the index of the worktree has at `path`; `None` where it cannot be told plainly: several stages, a folder
+    /// in its place, an index of a kind that is not read here.
+    pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Option<Option<(Mode, Oid)>> {
+        let file = admin.dir.join("index");
+        if !file.exists() {
+            return Some(None);
+        }
+        let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
+        let index = gix::index::File::at(file, self.objects.hash, true, options).ok()?;
+        let range = index.entry_range(path);
+        match range {
+            None => Some(None),
+            Some(range) if range.len() == 1 => {
+                let entry = &index.entries()[range.start];
+                let mode = mode_of_bits(entry.mode.bits())?;
+                Some(Some((mode, crate::plumbing::objects::oid_of(&entry.id))))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Enters `path` into the index of the worktree. False if another git has the index.
+    pub fn enter_into_index(&self, admin: &Admin, path: &BStr, mode: Mode, oid: Oid) -> Result<bool> {
+        if admin.dir.join("index.lock").exists() {
+            return Ok(false);
+        }
+        let mut line = format!("{mode} {oid}\t").into_bytes();
+        line.extend_from_slice(path);
+        line.push(0);
+        let call = in_worktree(admin, &["update-index", "-z", "--index-info"]).stdin(&line);
+        let done = self.git.run(&call)?;
+        Ok(done.ok())
+    }
+
+    /// A commit object that git signs as the person has set it up. The inner error is git's own.
+    pub fn commit_signed(
+        &self,
+        tree: Oid,
+        parents: &[Oid],
+        message: &str,
+        who: &str,
+        at: i64,
+    ) -> Result<std::result::Result<Oid, String>> {
+        let (name, mail) = who.rsplit_once(" <").unwrap_or((who, ""));
+        let (tree, date) = (tree.to_string(), format!("{at} +0000"));
+        let mut call = self.call(&["commit-tree", "-S", &tree]).for_person().stdin(message.as_bytes());
+        for parent in parents {
+            call = call.args(&["-p", &parent.to_string()]);
+        }
+        for (key, value) in [("NAME", name), ("EMAIL", mail.trim_end_matches('>')), ("DATE", date.as_str())] {
+            call = call.env(&format!("GIT_AUTHOR_{key}"), value).env(&format!("GIT_COMMITTER_{key}"), value);
+        }
+        let made = self.git.run(&call)?;
+        if !made.ok() {
+            return Ok(Err(made.words()));
+        }
+        let oid = made.text().trim().parse().map_err(|_| Failure::fault("signing a commit", made.words()))?;
+        self.objects.count_as_written(vec![oid]);
+        Ok(Ok(oid))
+    }
+}
+
+fn mode_of_bits(bits: u32) -> Option<Mode> {
+    [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink].into_iter().find(|mode| mode.octal() == bits)
+}

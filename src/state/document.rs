@@ -1,0 +1,224 @@
+//! Session documents: one commit for each step, whose tree holds all there is of a document.
+
+use crate::domain::DocId;
+use crate::domain::Failure;
+use crate::domain::Mode;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Result;
+use crate::domain::document::Touched;
+use crate::plumbing::Edit;
+use crate::plumbing::Repo;
+use crate::state::draft::record_commit;
+use crate::state::names;
+use crate::state::record::Read;
+use crate::state::record::decode;
+use crate::state::record::encode;
+use bstr::BString;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// What the agent has been sent, with what it made of it: what `commit` commits and `diff` compares with.
+pub const TEXT: &str = "text";
+/// The file as it was sent last.
+pub const BASELINE: &str = "baseline";
+/// [`TEXT`] as it was when it was committed last.
+pub const COMMITTED: &str = "committed";
+/// What the newest write merged: [`Wrote`] tells of them, and here they live.
+pub const LAST_BEFORE: &str = "last/before";
+pub const LAST_AFTER: &str = "last/after";
+const META: &str = "meta.json";
+
+/// Turns in one folder of the tree: a step writes no list of them all.
+const SHELF: u32 = 100;
+
+/// A document as of its newest step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocRecord {
+    pub v: u32,
+    pub doc: DocId,
+    /// Where its file was at that step, below the top of the working tree.
+    pub path: BString,
+    /// The branch that was checked out when its file was written last; none where `HEAD` was detached.
+    pub branch: Option<RefName>,
+    /// How many turns there are.
+    pub turns: u32,
+    /// Turns that were sent and have no answer.
+    pub open: Vec<u32>,
+    /// Turns that were taken back, in that order.
+    pub undone: Vec<u32>,
+    /// How many turns there were when it was committed last.
+    pub committed: u32,
+    pub conflicts: u32,
+    pub wrote: Option<Wrote>,
+}
+
+/// The newest write to the file, as blobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrote {
+    /// What the file held, and what it was to hold.
+    pub person: Oid,
+    pub merged: Oid,
+    /// What was merged into it: made of the first, the second.
+    pub before: Oid,
+    pub after: Oid,
+    pub touched: Touched,
+}
+
+/// One turn: what was asked, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRecord {
+    pub v: u32,
+    pub n: u32,
+    /// When it was sent; none where nobody asked.
+    pub sent: Option<i64>,
+    pub answered: Option<i64>,
+    /// Why it has no answer.
+    pub failed: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    /// The agent's own name of its session.
+    pub session: Option<String>,
+    /// Who wrote, in their own words.
+    pub origin: Option<String>,
+    pub touched: Touched,
+}
+
+/// Two versions of the same lines: the person's stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictRecord {
+    pub v: u32,
+    pub n: u32,
+    pub turn: u32,
+    pub component: Option<String>,
+    /// Where the person's version stood in the file then, from 1.
+    pub line: usize,
+    pub base: String,
+    pub person: String,
+    pub agent: String,
+    /// How it was resolved.
+    pub resolved: Option<String>,
+}
+
+/// A document that has a state.
+#[derive(Debug, Clone)]
+pub struct DocState {
+    pub at: Oid,
+    pub tree: Oid,
+    pub record: DocRecord,
+}
+
+impl DocState {
+    /// The newest step of document `id`, if there is one.
+    pub fn load(repo: &Repo, id: DocId) -> Result<Option<DocState>> {
+        let name = names::document(id)?;
+        match repo.read_refs(&[&name])?.pop().flatten() {
+            Some(at) => DocState::at(repo, at).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The step at commit `at`.
+    pub fn at(repo: &Repo, at: Oid) -> Result<DocState> {
+        let tree = repo.objects.tree_of(at)?;
+        let record = json(repo, tree, META)?
+            .ok_or_else(|| Failure::fault(format!("reading step {at}"), "it has no meta.json"))?;
+        Ok(DocState { at, tree, record })
+    }
+
+    /// A file of the step.
+    pub fn file(&self, repo: &Repo, path: &str) -> Result<Option<String>> {
+        let Some(oid) = self.oid(repo, path)? else { return Ok(None) };
+        Ok(Some(String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned()))
+    }
+
+    /// Which blob that is.
+    pub fn oid(&self, repo: &Repo, path: &str) -> Result<Option<Oid>> {
+        repo.objects.oid_at(self.tree, path.into())
+    }
+
+    pub fn text(&self, repo: &Repo) -> Result<Option<String>> {
+        self.file(repo, TEXT)
+    }
+
+    pub fn turn(&self, repo: &Repo, n: u32) -> Result<Option<TurnRecord>> {
+        json(repo, self.tree, &turn_file(n, META))
+    }
+
+    pub fn conflict(&self, repo: &Repo, n: u32) -> Result<Option<ConflictRecord>> {
+        json(repo, self.tree, &conflict_file(n))
+    }
+}
+
+/// Where a file of turn `n` is.
+pub fn turn_file(n: u32, name: &str) -> String {
+    format!("turns/{}/{:02}/{name}", n / SHELF, n % SHELF)
+}
+
+fn conflict_file(n: u32) -> String {
+    format!("conflicts/{n}.json")
+}
+
+fn json<T: serde::de::DeserializeOwned>(repo: &Repo, tree: Oid, path: &str) -> Result<Option<T>> {
+    let Some(oid) = repo.objects.oid_at(tree, path.into())? else { return Ok(None) };
+    match decode(&repo.objects.blob(oid)?) {
+        Read::Known(value) => Ok(Some(value)),
+        Read::Unknown(why) => Err(Failure::fault(format!("reading {path} of {tree}"), why)),
+    }
+}
+
+/// What a step changes in the tree.
+#[derive(Debug, Default)]
+pub struct DocStep {
+    files: Vec<(BString, Option<(Mode, Oid)>)>,
+    /// The step of another document that the first one of this builds on.
+    first: Option<DocState>,
+}
+
+impl DocStep {
+    pub fn put(&mut self, repo: &Repo, path: &str, bytes: &[u8]) -> Result<Oid> {
+        let oid = repo.objects.write_blob(bytes)?;
+        self.put_blob(path, oid);
+        Ok(oid)
+    }
+
+    /// A blob that is there.
+    pub fn put_blob(&mut self, path: &str, oid: Oid) {
+        self.files.push((path.into(), Some((Mode::File, oid))));
+    }
+
+    /// The first step of a document goes on from a step of another one.
+    pub fn begin_with(&mut self, other: &DocState) {
+        self.first = Some(other.clone());
+    }
+
+    pub fn remove(&mut self, path: &str) {
+        self.files.push((path.into(), None));
+    }
+
+    pub fn put_turn(&mut self, repo: &Repo, turn: &TurnRecord) -> Result<()> {
+        self.put(repo, &turn_file(turn.n, META), &encode(turn)?).map(drop)
+    }
+
+    pub fn put_conflict(&mut self, repo: &Repo, conflict: &ConflictRecord) -> Result<()> {
+        self.put(repo, &conflict_file(conflict.n), &encode(conflict)?).map(drop)
+    }
+
+    /// The commit of the step after `last`, and the move of the ref that makes it the newest.
+    pub fn commit(
+        mut self,
+        repo: &Repo,
+        last: Option<&DocState>,
+        record: &DocRecord,
+        at: i64,
+        subject: &str,
+    ) -> Result<Edit> {
+        self.put(repo, META, &encode(record)?)?;
+        let from = last.or(self.first.as_ref());
+        let root = from.map_or(repo.objects.empty_tree(), |from| from.tree);
+        let tree = repo.objects.edit_tree(root, self.files)?;
+        let parents = from.iter().map(|from| from.at).collect();
+        let new = record_commit(repo, tree, parents, at, &format!("doc: {subject}"))?;
+        Ok(Edit { name: names::document(record.doc)?, old: last.map(|last| last.at), new: Some(new) })
+    }
+}

@@ -1,0 +1,356 @@
+//! `write` and `respond`: an agent's answer goes to where it belongs.
+
+use crate::domain::DocId;
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::document::Answer;
+use crate::domain::document::Format;
+use crate::domain::document::Malformed;
+use crate::domain::document::Patch;
+use crate::domain::document::Touched;
+use crate::domain::document::Unpatched;
+use crate::domain::document::answer as parse;
+use crate::domain::document::append_answer;
+use crate::domain::document::apply;
+use crate::domain::document::components;
+use crate::domain::document::graft;
+use crate::domain::document::merge;
+use crate::domain::document::rule;
+use crate::domain::document::skeleton;
+use crate::state::COMMITTED;
+use crate::state::ConflictRecord;
+use crate::state::DocStep;
+use crate::state::TurnRecord;
+use crate::state::VERSION;
+use crate::state::document_ref;
+use crate::state::turn_file;
+use crate::verbs::doc::commit::Committed;
+use crate::verbs::doc::commit::Manner;
+use crate::verbs::doc::commit::commit_now;
+use crate::verbs::doc::contribute::Contributed;
+use crate::verbs::doc::contribute::Contribution;
+use crate::verbs::doc::contribute::contribute;
+use crate::verbs::doc::contribute::next_record;
+use crate::verbs::doc::contribute::publish;
+use crate::verbs::doc::open::Held;
+use crate::verbs::doc::open::Place;
+use crate::verbs::doc::open::malformed;
+use crate::verbs::doc::rules::Rules;
+use crate::verbs::session::Session;
+use serde::Serialize;
+
+/// An answer as it was given.
+#[derive(Debug, Default)]
+pub struct Given {
+    pub text: String,
+    /// What it was made to, if that is not what was sent last.
+    pub baseline: Option<String>,
+    /// The turn that it answers; else the newest without an answer.
+    pub turn: Option<u32>,
+    pub origin: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub session: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+pub struct Answered {
+    pub doc: DocId,
+    pub path: String,
+    pub turn: u32,
+    /// The very same was given before.
+    pub already: bool,
+    pub patched: Vec<String>,
+    /// Blocks that went nowhere, each with its component and the reason.
+    pub refused: Vec<(String, String)>,
+    pub conflicts: Vec<ConflictRecord>,
+    /// Where the whole answer is.
+    pub kept: String,
+}
+
+impl Answered {
+    pub fn is_whole(&self) -> bool {
+        self.refused.is_empty()
+    }
+}
+
+/// What an answer makes of a text.
+struct Made {
+    after: String,
+    touched: Touched,
+    patched: Vec<String>,
+    refused: Vec<(String, String)>,
+}
+
+/// Brings an answer into the document.
+pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<Answered> {
+    if given.text.trim().is_empty() {
+        return Err(Refusal::new(Token::BadAnswer, "the answer is empty")
+            .show("git skein doc write -h")
+            .next("give it on standard input")
+            .into());
+    }
+    let turn = Turn::find(session, held, given)?;
+    if turn.already {
+        return Ok(Answered {
+            doc: held.id,
+            path: held.open.place.shown.clone(),
+            turn: turn.record.n,
+            already: true,
+            patched: Vec::new(),
+            refused: Vec::new(),
+            conflicts: Vec::new(),
+            kept: kept(held, turn.record.n)?,
+        });
+    }
+    let parsed = match parse(&given.text) {
+        Ok(parsed) => parsed,
+        Err(why) => return Err(keep_bad(session, held, turn, given, &why)?),
+    };
+    let rules = Rules::load(&held.open)?;
+    let stamp = rules.stamp(session);
+    let before = given.baseline.clone().unwrap_or_else(|| turn.before.clone());
+    let made = make(held, &before, &parsed, &rules, &stamp)?;
+    settle(session, held, turn, given, before, made)
+}
+
+fn settle(
+    session: &Session<'_>,
+    held: &mut Held,
+    turn: Turn,
+    given: &Given,
+    before: String,
+    made: Made,
+) -> Result<Answered> {
+    let Made { after, touched, patched, mut refused } = made;
+    let mut record = next_record(held);
+    let n = turn.record.n;
+    record.turns = record.turns.max(n);
+    let whole = refused.is_empty() || !patched.is_empty();
+    if whole {
+        record.open.retain(|open| *open != n);
+    }
+    let mut step = DocStep::default();
+    step.put(&session.repo, &turn_file(n, "response"), given.text.as_bytes())?;
+    let known = known_after(held, session, &turn, &before, &after, &touched)?;
+    if turn.record.sent.is_none() && held.open.known(session)?.is_none() {
+        // Nothing was sent yet: what is committed before is not what this adds to.
+        step.put(&session.repo, COMMITTED, before.as_bytes())?;
+    }
+    let answered = TurnRecord {
+        answered: Some(session.clock.now_secs()),
+        failed: (!whole).then(|| "no block of it could be applied".to_owned()),
+        origin: given.origin.clone().or(turn.record.origin.clone()),
+        agent: given.agent.clone().or(turn.record.agent.clone()),
+        model: given.model.clone().or(turn.record.model.clone()),
+        session: given.session.clone().or(turn.record.session.clone()),
+        touched: touched.clone(),
+        ..turn.record
+    };
+    step.put_turn(&session.repo, &answered)?;
+    step.put(&session.repo, &turn_file(n, "before"), before.as_bytes())?;
+    step.put(&session.repo, &turn_file(n, "after"), after.as_bytes())?;
+    let subject = format!("turn {n} answered");
+    let Contributed { conflicts, missing, .. } = contribute(
+        session,
+        held,
+        Contribution { before, after, touched, known, turn: n, step, record, subject },
+    )?;
+    refused.extend(missing.into_iter().map(|name| (name, "it was removed meanwhile".to_owned())));
+    let kept = kept(held, n)?;
+    Ok(Answered {
+        doc: held.id,
+        path: held.open.place.shown.clone(),
+        turn: n,
+        already: false,
+        patched,
+        refused,
+        conflicts,
+        kept,
+    })
+}
+
+/// What the agent knows of the text, with its answer in it. Others may have answered since this turn was sent.
+fn known_after(
+    held: &Held,
+    session: &Session<'_>,
+    turn: &Turn,
+    before: &str,
+    after: &str,
+    touched: &Touched,
+) -> Result<String> {
+    let now = held.open.known(session)?;
+    if turn.record.sent.is_none() {
+        let Some(now) = now else { return Ok(after.to_owned()) };
+        let grafted = graft(before, &now, after, touched).map_err(|why| malformed(&held.open.place, &why))?;
+        return Ok(grafted.text);
+    }
+    match now {
+        Some(now) if turn.known.as_ref() != Some(&now) => {
+            Ok(merge(turn.known.as_deref().unwrap_or_default(), &now, after).text)
+        }
+        _ => Ok(after.to_owned()),
+    }
+}
+
+fn make(held: &Held, before: &str, parsed: &Answer, rules: &Rules, stamp: &str) -> Result<Made> {
+    let mut made = Made {
+        after: before.to_owned(),
+        touched: Touched::Nothing,
+        patched: Vec::new(),
+        refused: Vec::new(),
+    };
+    for patch in &parsed.patches {
+        put(&mut made, patch, rules, stamp);
+    }
+    if parsed.rest.is_empty() {
+        return Ok(made);
+    }
+    let named = components(&made.after).map_err(|why| malformed(&held.open.place, &why))?;
+    let home = ["exchange", "output"].iter().find(|home| named.iter().any(|found| found.name == **home));
+    match home {
+        Some(home) if held.open.front.fields.format == Format::Template => {
+            let rest = Patch { component: (*home).to_owned(), content: parsed.rest.clone() };
+            put(&mut made, &rest, rules, stamp);
+        }
+        _ => {
+            made.after = append_answer(&made.after, &parsed.rest);
+            made.touched = Touched::Whole;
+            made.patched.push("the end".to_owned());
+        }
+    }
+    Ok(made)
+}
+
+fn put(made: &mut Made, patch: &Patch, rules: &Rules, stamp: &str) {
+    let name = patch.component.clone();
+    let found = components(&made.after).unwrap_or_default().into_iter().find(|found| found.name == name);
+    let rule = found.map(|found| rule(&found, rules.of(&name)));
+    let stamped = rule.as_ref().filter(|rule| rule.timestamp).map(|_| stamp);
+    match apply(&made.after, patch, &rule.unwrap_or_default(), stamped) {
+        Ok(after) => {
+            made.after = after;
+            made.touched = std::mem::take(&mut made.touched).and(Touched::Components(vec![name.clone()]));
+            if !made.patched.contains(&name) {
+                made.patched.push(name);
+            }
+        }
+        Err(why) => made.refused.push((name, said(&why))),
+    }
+}
+
+fn said(why: &Unpatched) -> String {
+    match why {
+        Unpatched::Unknown { names } if names.is_empty() => "the document has no components".to_owned(),
+        Unpatched::Unknown { names } => format!("there is no such component; there are {}", names.join(", ")),
+        Unpatched::Escapes => "its content has the marker of a component in it".to_owned(),
+        Unpatched::Breaks(why) => format!("the document would not parse: {}", why.says),
+    }
+}
+
+/// The turn that an answer is of.
+pub struct Turn {
+    pub record: TurnRecord,
+    /// The text that it is an answer to.
+    pub before: String,
+    /// What the agent knew when it was sent.
+    known: Option<String>,
+    already: bool,
+}
+
+impl Turn {
+    fn find(session: &Session<'_>, held: &Held, given: &Given) -> Result<Turn> {
+        let repo = &session.repo;
+        let Some(state) = &held.open.state else { return Turn::unasked(session, held, 1) };
+        let newest = given.turn.or(state.record.open.last().copied());
+        if let Some(n) = newest.filter(|n| state.record.open.contains(n)) {
+            let record = state.turn(repo, n)?.ok_or_else(|| no_turn(held, n))?;
+            let before = state.file(repo, &turn_file(n, "before"))?.unwrap_or_default();
+            let known = state.file(repo, &turn_file(n, "known"))?;
+            return Ok(Turn { record, before, known, already: false });
+        }
+        let last = given.turn.unwrap_or(state.record.turns);
+        let same = state.file(repo, &turn_file(last, "response"))?.is_some_and(|text| text == given.text);
+        match (state.turn(repo, last)?, given.turn) {
+            (Some(record), _) if same && record.failed.is_none() => {
+                Ok(Turn { record, before: String::new(), known: None, already: true })
+            }
+            (_, Some(n)) => Err(no_turn(held, n)),
+            _ => Turn::unasked(session, held, state.record.turns + 1),
+        }
+    }
+
+    /// An answer that nobody asked for adds to what the agent knows, so that what was typed and not sent stays so.
+    pub fn unasked(session: &Session<'_>, held: &Held, n: u32) -> Result<Turn> {
+        let open = &held.open;
+        let known = open.known(session)?;
+        let before = match &known {
+            Some(known) => known.clone(),
+            None => skeleton(&open.text, open.front.body).map_err(|why| malformed(&open.place, &why))?,
+        };
+        let record = TurnRecord {
+            v: VERSION,
+            n,
+            sent: None,
+            answered: None,
+            failed: None,
+            agent: None,
+            model: None,
+            session: None,
+            origin: None,
+            touched: Touched::Nothing,
+        };
+        Ok(Turn { record, before, known, already: false })
+    }
+}
+
+fn no_turn(held: &Held, n: u32) -> Failure {
+    Refusal::new(Token::NoSuchTurn, format!("turn {n} of {} waits for no answer", held.open.place.shown))
+        .show(crate::state::LIST_DOCUMENTS)
+        .next("git skein doc turns lists them")
+        .into()
+}
+
+/// Keeps an answer that cannot be read, so that nobody has to ask for it again, and refuses it.
+fn keep_bad(
+    session: &Session<'_>,
+    held: &mut Held,
+    turn: Turn,
+    given: &Given,
+    why: &Malformed,
+) -> Result<Failure> {
+    let n = turn.record.n;
+    let mut step = DocStep::default();
+    step.put(&session.repo, &turn_file(n, "response"), given.text.as_bytes())?;
+    let failed = format!("line {}: {}", why.line, why.says);
+    step.put_turn(&session.repo, &TurnRecord { failed: Some(failed.clone()), ..turn.record })?;
+    let mut record = next_record(held);
+    record.turns = record.turns.max(n);
+    publish(session, held, step, &record, &format!("turn {n} refused"))?;
+    Ok(Refusal::new(Token::BadAnswer, format!("the answer cannot be read: {failed}"))
+        .show(format!("git show {}", kept(held, n)?))
+        .next("mend it and give it again; the document was left as it is")
+        .into())
+}
+
+fn kept(held: &Held, n: u32) -> Result<String> {
+    Ok(format!("{}:{}", document_ref(held.id)?, turn_file(n, "response")))
+}
+
+/// An answer and its commit.
+#[derive(Debug, Serialize)]
+pub struct Responded {
+    pub answer: Answered,
+    pub commit: Committed,
+}
+
+/// Brings an answer into the document and commits it.
+pub fn respond(session: &mut Session<'_>, place: Place, given: &Given) -> Result<Responded> {
+    let mut held = Held::take(session, place, "doc respond")?;
+    let answer = answer(session, &mut held, given)?;
+    let commit = commit_now(session, &mut held, Manner::default())?;
+    Ok(Responded { answer, commit })
+}

@@ -1,0 +1,287 @@
+//! The one way into a document: read, merge, parse, one state commit, and the file replaced if it is still what was
+//! read. The new text lies beside the file from before the commit until it has taken its place: a run that died there
+//! is finished by the next one.
+
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::document::Grafted;
+use crate::domain::document::Touched;
+use crate::domain::document::graft;
+use crate::host::beside;
+use crate::host::lay_beside;
+use crate::host::quoted;
+use crate::host::swap;
+use crate::plumbing::Edit;
+use crate::plumbing::Moved;
+use crate::state::ConflictRecord;
+use crate::state::DocRecord;
+use crate::state::DocState;
+use crate::state::DocStep;
+use crate::state::Draft;
+use crate::state::LAST_AFTER;
+use crate::state::LAST_BEFORE;
+use crate::state::TEXT;
+use crate::state::VERSION;
+use crate::state::Wrote;
+use crate::verbs::doc::open::Held;
+use crate::verbs::doc::open::Open;
+use crate::verbs::doc::open::malformed;
+use crate::verbs::session::Session;
+
+/// How often a file that is written meanwhile is merged again.
+const ROUNDS: usize = 20;
+
+/// What somebody other than the person does to a document.
+#[derive(Debug)]
+pub struct Contribution {
+    /// The text that it was made to, and what it made of it.
+    pub before: String,
+    pub after: String,
+    pub touched: Touched,
+    /// What the agent knows of the text from now on.
+    pub known: String,
+    /// The turn that it belongs to.
+    pub turn: u32,
+    /// What else the step records, and its record.
+    pub step: DocStep,
+    pub record: DocRecord,
+    pub subject: String,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub struct Contributed {
+    pub conflicts: Vec<ConflictRecord>,
+    /// Components that the person has removed meanwhile.
+    pub missing: Vec<String>,
+    /// The file is another one than before.
+    pub changed: bool,
+}
+
+/// A record to begin with.
+pub fn first_record(held: &Held) -> DocRecord {
+    DocRecord {
+        v: VERSION,
+        doc: held.id,
+        path: held.open.name.clone(),
+        branch: None,
+        turns: 0,
+        open: Vec::new(),
+        undone: Vec::new(),
+        committed: 0,
+        conflicts: 0,
+        wrote: None,
+    }
+}
+
+/// The record of the newest step, to be changed for the next.
+pub fn next_record(held: &Held) -> DocRecord {
+    let last = held.open.state.as_ref().map(|state| state.record.clone());
+    let record = last.unwrap_or_else(|| first_record(held));
+    DocRecord { path: held.open.name.clone(), ..record }
+}
+
+/// Publishes a step that writes no file.
+pub fn publish(
+    session: &Session<'_>,
+    held: &mut Held,
+    step: DocStep,
+    record: &DocRecord,
+    subject: &str,
+) -> Result<()> {
+    let edit =
+        step.commit(&session.repo, held.open.state.as_ref(), record, session.clock.now_secs(), subject)?;
+    put(session, &mut held.open, edit)
+}
+
+fn put(session: &Session<'_>, open: &mut Open, edit: Edit) -> Result<()> {
+    let new = edit.new;
+    if Draft::new(&session.repo).put(edit).publish()? != Moved::Done {
+        return Err(moved(open));
+    }
+    open.state = new.map(|at| DocState::at(&session.repo, at)).transpose()?;
+    Ok(())
+}
+
+pub fn moved(open: &Open) -> Failure {
+    Refusal::new(Token::RecordMoved, format!("the state of {} has changed meanwhile", open.place.shown))
+        .show(crate::state::LIST_DOCUMENTS)
+        .next("give the same command again")
+        .into()
+}
+
+/// Brings a contribution into the document.
+pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution) -> Result<Contributed> {
+    let repo = &session.repo;
+    let (before, after) = (
+        made.step.put(repo, LAST_BEFORE, made.before.as_bytes())?,
+        made.step.put(repo, LAST_AFTER, made.after.as_bytes())?,
+    );
+    made.step.put(repo, TEXT, made.known.as_bytes())?;
+    made.record.branch = repo.branch_of(&held.open.admin)?;
+    let mut left = Some(made.step);
+    let mut done = Contributed::default();
+    for _ in 0..ROUNDS {
+        let open = &mut held.open;
+        let grafted = merged(open, &made.before, &made.after, &made.touched)?;
+        let seen = open.text.clone();
+        let new = grafted.text.clone();
+        let file = Laid::lay(open, &new)?;
+        crate::fault::point("document: laid beside");
+        if !file.is_current(open)? {
+            open.look_again(session)?;
+            continue;
+        }
+        let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
+        made.record.wrote = Some(Wrote {
+            person: hash(&seen)?,
+            merged: hash(&new)?,
+            before,
+            after,
+            touched: made.touched.clone(),
+        });
+        let mut step = left.take().unwrap_or_default();
+        if done.conflicts.is_empty() {
+            done.conflicts = record_conflicts(&mut made.record, &made.touched, made.turn, &grafted);
+            for conflict in &done.conflicts {
+                step.put_conflict(repo, conflict)?;
+            }
+        }
+        let edit =
+            step.commit(repo, open.state.as_ref(), &made.record, session.clock.now_secs(), &made.subject)?;
+        put(session, open, edit)?;
+        crate::fault::point("document: step published");
+        if file.take_place(open, &seen)? {
+            done.missing = grafted.missing;
+            done.changed |= new != seen;
+            open.text = new;
+            return Ok(done);
+        }
+        open.look_again(session)?;
+    }
+    Err(restless(&held.open))
+}
+
+fn record_conflicts(
+    record: &mut DocRecord,
+    _touched: &Touched,
+    turn: u32,
+    grafted: &Grafted,
+) -> Vec<ConflictRecord> {
+    let mut found = Vec::new();
+    for (component, clash) in &grafted.clashes {
+        record.conflicts += 1;
+        found.push(ConflictRecord {
+            v: VERSION,
+            n: record.conflicts,
+            turn,
+            component: component.clone(),
+            line: clash.line,
+            base: clash.base.clone(),
+            person: clash.person.clone(),
+            agent: clash.agent.clone(),
+            resolved: None,
+        });
+    }
+    found
+}
+
+fn merged(open: &Open, before: &str, after: &str, touched: &Touched) -> Result<Grafted> {
+    graft(before, &open.text, after, touched).map_err(|why| malformed(&open.place, &why))
+}
+
+/// The new text of a file, where it lies until it takes its place.
+struct Laid {
+    at: std::path::PathBuf,
+    /// There is nothing to write.
+    same: bool,
+}
+
+impl Laid {
+    fn lay(open: &Open, new: &str) -> Result<Laid> {
+        let at = beside(&open.place.path);
+        let same = new == open.text;
+        if same {
+            crate::host::remove_tree(&at)?;
+        } else {
+            lay_beside(&open.place.path, &at, new.as_bytes())?;
+        }
+        Ok(Laid { at, same })
+    }
+
+    fn is_current(&self, open: &Open) -> Result<bool> {
+        let now = crate::host::read_optional(&open.place.path)?;
+        Ok(now.as_deref() == Some(open.text.as_bytes()))
+    }
+
+    fn take_place(&self, open: &Open, seen: &str) -> Result<bool> {
+        if self.same { Ok(true) } else { swap(&open.place.path, &self.at, seen.as_bytes()) }
+    }
+}
+
+/// Finishes what a run that died has begun: its text lies beside the file.
+pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool> {
+    let repo = &session.repo;
+    let at = beside(&open.place.path);
+    let Some(left) = crate::host::read_optional(&at)? else { return Ok(false) };
+    let oid = repo.objects.hash_blob(&left)?;
+    let wrote = open.state.as_ref().and_then(|state| state.record.wrote.clone());
+    match wrote {
+        // It had changed places: this is what was there before.
+        Some(wrote) if oid == wrote.person => {}
+        // Its step was published, and the file not replaced.
+        Some(wrote) if oid == wrote.merged => {
+            open.look_again(session)?;
+            let text = |oid| -> Result<String> {
+                Ok(String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned())
+            };
+            let (before, after) = (text(wrote.before)?, text(wrote.after)?);
+            for _ in 0..ROUNDS {
+                let new = merged(open, &before, &after, &wrote.touched)?.text;
+                let (seen, file) = (open.text.clone(), Laid::lay(open, &new)?);
+                let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
+                let now = Wrote { person: hash(&seen)?, merged: hash(&new)?, ..wrote.clone() };
+                if now != wrote
+                    && let Some(state) = &open.state
+                {
+                    let record = DocRecord { wrote: Some(now), ..state.record.clone() };
+                    let edit = DocStep::default().commit(
+                        repo,
+                        Some(state),
+                        &record,
+                        session.clock.now_secs(),
+                        "an interrupted write, finished",
+                    )?;
+                    put(session, open, edit)?;
+                }
+                if file.take_place(open, &seen)? {
+                    open.text = new;
+                    session.tell(format!("{}: an interrupted answer is in the file now", open.place.shown));
+                    return Ok(true);
+                }
+                open.look_again(session)?;
+            }
+            return Err(restless(open));
+        }
+        // Its step was never published, or somebody has written into it.
+        _ => {
+            let kept = repo.objects.write_blob(&left)?;
+            repo.make_durable(&repo.objects.take_written())?;
+            session.tell(format!(
+                "{}: a write was interrupted before it was recorded; what it left is git cat-file -p {kept}",
+                open.place.shown
+            ));
+        }
+    }
+    crate::host::remove_tree(&at)?;
+    Ok(true)
+}
+
+fn restless(open: &Open) -> Failure {
+    Refusal::new(Token::Busy, format!("{} is being written all the time", open.place.shown))
+        .show(format!("fuser -v {}", quoted(&open.place.path)))
+        .next("git skein doc recover finishes it when the file rests")
+        .into()
+}

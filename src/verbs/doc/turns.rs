@@ -1,0 +1,252 @@
+//! The turns of a document: listed, shown, taken back and done again, each as often as wanted, and gone on from in
+//! another document.
+
+use crate::domain::DocId;
+use crate::domain::Failure;
+use crate::domain::Refusal;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::document::graft;
+use crate::domain::document::set;
+use crate::host::quoted;
+use crate::state::ConflictRecord;
+use crate::state::DocRecord;
+use crate::state::DocState;
+use crate::state::DocStep;
+use crate::state::TEXT;
+use crate::state::TurnRecord;
+use crate::state::document_ref;
+use crate::state::turn_file;
+use crate::verbs::doc::contribute::Contribution;
+use crate::verbs::doc::contribute::contribute;
+use crate::verbs::doc::contribute::next_record;
+use crate::verbs::doc::contribute::publish;
+use crate::verbs::doc::open::Held;
+use crate::verbs::doc::open::Open;
+use crate::verbs::doc::open::Place;
+use crate::verbs::doc::open::malformed;
+use crate::verbs::doc::send::unified;
+use crate::verbs::session::Session;
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+/// What stands of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It was sent, and nothing came back.
+    Open,
+    Answered,
+    /// It came back, and nothing of it could be used.
+    Failed,
+    Undone,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Row {
+    #[serde(flatten)]
+    pub turn: TurnRecord,
+    pub standing: Standing,
+}
+
+/// Newest first.
+#[derive(Debug, Serialize)]
+pub struct Turns {
+    pub doc: Option<DocId>,
+    pub path: String,
+    pub turns: Vec<Row>,
+}
+
+/// One turn with all of it.
+#[derive(Debug, Serialize)]
+pub struct Shown {
+    pub doc: DocId,
+    pub path: String,
+    #[serde(flatten)]
+    pub row: Row,
+    pub prompt: Option<String>,
+    pub response: Option<String>,
+    /// What it did to the text, as a unified diff.
+    pub diff: String,
+    pub conflicts: Vec<ConflictRecord>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Turned {
+    pub doc: DocId,
+    pub path: String,
+    pub turn: u32,
+    /// It was taken back; else done again.
+    pub undone: bool,
+    pub conflicts: Vec<ConflictRecord>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Forked {
+    pub doc: DocId,
+    pub path: String,
+    pub of: DocId,
+    pub turn: u32,
+}
+
+/// The newest `most` turns; all if none is said.
+pub fn turns(session: &Session<'_>, place: Place, most: Option<u32>) -> Result<Turns> {
+    let open = Open::look(session, place)?;
+    let mut turns = Vec::new();
+    if let Some(state) = &open.state {
+        let last = state.record.turns;
+        for n in (1..=last).rev().take(most.unwrap_or(last) as usize) {
+            turns.extend(state.turn(&session.repo, n)?.map(|turn| row(state, turn)));
+        }
+    }
+    Ok(Turns { doc: open.id, path: open.place.shown.clone(), turns })
+}
+
+fn row(state: &DocState, turn: TurnRecord) -> Row {
+    let standing = match () {
+        () if state.record.undone.contains(&turn.n) => Standing::Undone,
+        () if turn.failed.is_some() => Standing::Failed,
+        () if turn.answered.is_some() => Standing::Answered,
+        () => Standing::Open,
+    };
+    Row { turn, standing }
+}
+
+pub fn show(session: &Session<'_>, place: Place, n: u32) -> Result<Shown> {
+    let open = Open::look(session, place)?;
+    let repo = &session.repo;
+    let (state, turn) = found(session, &open, n)?;
+    let file = |name: &str| state.file(repo, &turn_file(n, name));
+    let (before, after) = (file("before")?, file("after")?);
+    let diff = match (before, after) {
+        (Some(before), Some(after)) => unified(&before, &after, ("before", "after")),
+        _ => String::new(),
+    };
+    let mut conflicts = Vec::new();
+    for k in 1..=state.record.conflicts {
+        conflicts.extend(state.conflict(repo, k)?.filter(|conflict| conflict.turn == n));
+    }
+    Ok(Shown {
+        doc: state.record.doc,
+        path: open.place.shown.clone(),
+        prompt: file("prompt")?,
+        response: file("response")?,
+        diff,
+        conflicts,
+        row: row(&state, turn),
+    })
+}
+
+fn found(session: &Session<'_>, open: &Open, n: u32) -> Result<(DocState, TurnRecord)> {
+    let state = open.state.clone().ok_or_else(|| none(open, n, "has no turns yet"))?;
+    let turn = state.turn(&session.repo, n)?.ok_or_else(|| none(open, n, "has no such turn"))?;
+    Ok((state, turn))
+}
+
+fn none(open: &Open, n: u32, why: &str) -> Failure {
+    Refusal::new(Token::NoSuchTurn, format!("turn {n}: {} {why}", open.place.shown))
+        .show(crate::state::LIST_DOCUMENTS)
+        .next(format!("git skein doc turns {} lists them", quoted(&open.place.shown)))
+        .into()
+}
+
+/// Takes turn `n` out of the text; what was typed since stays.
+pub fn undo(session: &mut Session<'_>, place: Place, n: u32) -> Result<Turned> {
+    turn_back(session, place, n, true)
+}
+
+/// Brings it back.
+pub fn redo(session: &mut Session<'_>, place: Place, n: u32) -> Result<Turned> {
+    turn_back(session, place, n, false)
+}
+
+fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Result<Turned> {
+    let mut held = Held::take(session, place, if undo { "doc turn undo" } else { "doc turn redo" })?;
+    let (state, turn) = found(session, &held.open, n)?;
+    let standing = row(&state, turn.clone()).standing;
+    let wanted = if undo { Standing::Answered } else { Standing::Undone };
+    if standing != wanted {
+        let why = if undo { "has no answer to take back" } else { "was not taken back" };
+        return Err(none(&held.open, n, &format!("{why} in that turn")));
+    }
+    let file = |name: &str| state.file(&session.repo, &turn_file(n, name)).map(Option::unwrap_or_default);
+    let (mut before, mut after) = (file("before")?, file("after")?);
+    if undo {
+        (before, after) = (after, before);
+    }
+    let mut record = next_record(&held);
+    record.undone.retain(|other| *other != n);
+    if undo {
+        record.undone.push(n);
+    }
+    let known = state.text(&session.repo)?.unwrap_or_default();
+    let known =
+        graft(&before, &known, &after, &turn.touched).map_err(|why| malformed(&held.open.place, &why))?.text;
+    let subject = format!("turn {n} {}", if undo { "undone" } else { "done again" });
+    let step = DocStep::default();
+    let made = Contribution { before, after, touched: turn.touched, known, turn: n, step, record, subject };
+    let done = contribute(session, &mut held, made)?;
+    let (doc, path) = (held.id, held.open.place.shown);
+    Ok(Turned { doc, path, turn: n, undone: undo, conflicts: done.conflicts })
+}
+
+/// A new document at `path`, as this one was after turn `n`.
+pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown: &str) -> Result<Forked> {
+    session.refuse_in_worker("doc turn fork")?;
+    let open = Open::look(session, place)?;
+    let (newest, _) = found(session, &open, n)?;
+    let state = at_turn(session, &newest, n)?.ok_or_else(|| none(&open, n, "was not answered"))?;
+    let text = state.file(&session.repo, &turn_file(n, "after"))?.unwrap_or_default();
+    let doc = DocId::from_parts(session.clock.now_millis(), session.clock.distinct());
+    let text = set(&text, "skein_doc", &doc.to_string()).map_err(|why| malformed(&open.place, &why))?;
+    let made = crate::host::create(path, |mut file| {
+        file.write_all(text.as_bytes()).map_err(|e| crate::host::failure("writing", path, e))
+    })?;
+    if made.is_none() {
+        return Err(Refusal::new(Token::FileExists, format!("{shown} is there already"))
+            .show(format!("ls -l {}", quoted(path)))
+            .next("give a file that is not there")
+            .into());
+    }
+    let place = crate::verbs::doc::place(path.parent().unwrap_or(Path::new(".")), path)?;
+    let mut held = Held::take(session, place, "doc turn fork")?;
+    let mut step = DocStep::default();
+    step.put(&session.repo, TEXT, text.as_bytes())?;
+    step.remove(crate::state::COMMITTED);
+    let record = DocRecord {
+        doc,
+        path: held.open.name.clone(),
+        open: Vec::new(),
+        committed: 0,
+        wrote: None,
+        branch: None,
+        ..state.record.clone()
+    };
+    held.open.state = None;
+    step.begin_with(&state);
+    publish(session, &mut held, step, &record, &format!("forked from {} at turn {n}", state.record.doc))?;
+    Ok(Forked { doc, path: shown.to_owned(), of: state.record.doc, turn: n })
+}
+
+/// The newest step in which turn `n` is the last that was answered.
+fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<DocState>> {
+    let repo = &session.repo;
+    let mut next = Some(newest.clone());
+    while let Some(state) = next {
+        if state.record.turns == n && state.turn(repo, n)?.is_some_and(|turn| turn.answered.is_some()) {
+            return Ok(Some(state));
+        }
+        if state.record.turns < n {
+            return Ok(None);
+        }
+        let parent = repo.objects.commit(state.at)?.parents.first().copied();
+        next = parent.map(|parent| DocState::at(repo, parent)).transpose()?;
+    }
+    Ok(None)
+}
+
+/// Where a turn is, for git.
+pub fn turn_place(doc: DocId, n: u32) -> Result<String> {
+    Ok(format!("{}:{}", document_ref(doc)?, turn_file(n, "")))
+}
