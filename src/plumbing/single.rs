@@ -12,6 +12,7 @@ use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
 use bstr::BStr;
+use bstr::BString;
 use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -48,6 +49,34 @@ impl Repo {
         let there =
             self.git.run(&in_worktree(admin, &["switch", "--quiet", "--no-guess", branch.short()]))?;
         Ok(if there.ok() { Ok(()) } else { Err(there.words()) })
+    }
+
+    /// The commits that change `path`, newest first, renames followed, each with what the path was called in it.
+    pub fn commits_of(&self, admin: &Admin, path: &BStr) -> Result<Vec<(Oid, BString)>> {
+        if self.head_of(admin)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let args = ["log", "--follow", "--no-show-signature", "--name-only", "-z", "--format=%x00%H", "--"];
+        let call = in_worktree(admin, &args).arg(std::ffi::OsStr::from_bytes(path));
+        let said = self.git.expect(&call.reads())?.stdout;
+        let mut found: Vec<(Oid, BString)> = Vec::new();
+        // NUL, id, NUL; then line feed, name, NUL.
+        for field in said.split(|byte| *byte == 0).map(|field| field.trim_with(|c| c == '\n')) {
+            match (field.to_str().ok().and_then(|text| text.parse::<Oid>().ok()), found.last_mut()) {
+                (Some(oid), _) => found.push((oid, path.into())),
+                (None, Some((_, name))) if !field.is_empty() => *name = field.into(),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// A remote-tracking ref that has `commit`, if there is any.
+    pub fn on_a_remote(&self, commit: Oid) -> Result<Option<String>> {
+        let contains = format!("--contains={commit}");
+        let args = ["for-each-ref", "--count=1", "--format=%(refname:short)", &contains, "refs/remotes"];
+        let said = self.git.expect(&self.call(&args).reads())?.text();
+        Ok(Some(said.trim().to_owned()).filter(|name| !name.is_empty()))
     }
 
     /// Whether anything may convert the content of `path` on its way into the repository.

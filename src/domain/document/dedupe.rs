@@ -2,6 +2,8 @@
 
 use super::front;
 use super::grammar;
+use super::grammar::Cover;
+use super::grammar::over;
 use super::lines;
 use super::outline::headings;
 use std::ops::Range;
@@ -14,11 +16,12 @@ pub fn dedupe(text: &str) -> String {
     if text.matches("### Re:").nth(1).is_none() {
         return text.to_owned();
     }
+    let covers = grammar::covers(text, body);
     let mut out = String::new();
     let mut at = 0;
     let mut last: Option<(usize, Vec<&str>)> = None;
     for block in blocks(text, body) {
-        let (kept, said) = read(&text[block.clone()]);
+        let (kept, said) = read(text, block.clone(), &covers);
         let is_next = last.as_ref().is_some_and(|(end, before)| *end == block.start && *before == said);
         if is_next {
             out.push_str(&text[at..block.start]);
@@ -52,12 +55,19 @@ fn blocks(text: &str, body: usize) -> Vec<Range<usize>> {
 }
 
 /// The lines of a block that are boundary markers, and those that count.
-fn read(block: &str) -> (Vec<&str>, Vec<&str>) {
-    let is_boundary = |line: &&str| {
+fn read<'a>(text: &'a str, block: Range<usize>, covers: &[Cover]) -> (Vec<&'a str>, Vec<&'a str>) {
+    let (mut kept, mut said) = (Vec::new(), Vec::new());
+    let mut at = block.start;
+    for line in text[block].split_inclusive('\n') {
         let inner = line.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->"));
-        inner.is_some_and(|inner| inner.trim().starts_with("agent:boundary:"))
-    };
-    let (kept, mut said): (Vec<&str>, Vec<&str>) = block.split_inclusive('\n').partition(is_boundary);
+        let is_boundary = inner.is_some_and(|inner| inner.trim().starts_with("agent:boundary:"));
+        let mark = at + line.len() - line.trim_start().len();
+        match is_boundary && over(covers, mark).is_none() {
+            true => kept.push(line),
+            false => said.push(line),
+        }
+        at += line.len();
+    }
     while said.last().is_some_and(|line| lines::is_blank(line)) {
         said.pop();
     }
@@ -101,5 +111,9 @@ mod tests {
         let once = "<!-- agent:exchange -->\n### Re: A\n\none\n\n<!-- agent:boundary:ab12 -->\n<!-- /agent:exchange -->\n\ntail\n";
         assert_eq!(dedupe(text), once);
         assert_eq!(dedupe(once), once);
+        let shown = "### Re: A\n\n```\n<!-- agent:boundary:1 -->\n```\n";
+        assert_eq!(dedupe(&shown.repeat(3)), shown);
+        let other = format!("{shown}{}", shown.replace(":1", ":2"));
+        assert_eq!(dedupe(&other), other);
     }
 }

@@ -14,14 +14,15 @@ mod tests;
 use super::Malformed;
 use super::front;
 use super::lines;
-use covers::Cover;
 use covers::Kind;
-use covers::covers;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use comments::strip_comments;
+pub(super) use covers::Cover;
+pub(super) use covers::covers;
 pub(super) use covers::open_fence;
+pub(super) use covers::over;
 
 /// A named region. `body` is what stands on the lines between the markers; markers that share a line with it bound it
 /// directly.
@@ -72,8 +73,8 @@ pub(super) struct Mark {
 /// Bytes of a marker.
 const LONGEST_MARK: usize = 1024;
 
-/// So many fences may be left open. Each costs one more reading of what follows.
-const MOST_CUTS: usize = 64;
+/// So often is a text read again with a fence ended elsewhere.
+const MOST_READINGS: usize = 64;
 
 /// The components of a document, in the order in which they begin.
 pub fn components(text: &str) -> Result<Vec<Component>, Malformed> {
@@ -87,7 +88,7 @@ pub(super) fn shown(text: &str, family: Family) -> Vec<Mark> {
         return marks;
     }
     let covers = covers(text, 0);
-    marks.into_iter().filter(|mark| covers::over(&covers, mark.at.start).is_none()).collect()
+    marks.into_iter().filter(|mark| over(&covers, mark.at.start).is_none()).collect()
 }
 
 /// What hides markers in `text`, and the regions in it.
@@ -97,32 +98,64 @@ pub(super) fn read(
     family: Family,
 ) -> (Vec<Cover>, Result<Vec<Component>, Malformed>) {
     let marks = marks(text, body, family);
-    let mut covers = covers(text, body);
+    let covers = covers(text, body);
     if marks.is_empty() {
         return (covers, Ok(Vec::new()));
     }
-    let mut from = body;
-    let mut best = None;
-    for _ in 0..MOST_CUTS {
-        let nested = nest(text, &marks, &covers, family);
-        let cut = match &nested {
-            Ok(_) => cut_open(text, &marks, &covers, from),
-            Err(fault) => cut_for(fault, &marks, &covers, from),
+    let strict = nest(text, &marks, &covers, family);
+    let mut search = Search { text, marks: &marks, family, left: MOST_READINGS };
+    if let Some((covers, found)) = search.settle(&covers, body, false) {
+        return (covers, Ok(found));
+    }
+    let strict = strict.map_err(|fault| fault.malformed(text, family));
+    (covers, strict)
+}
+
+/// Looks for a reading in which the regions are whole.
+struct Search<'a> {
+    text: &'a str,
+    marks: &'a [Mark],
+    family: Family,
+    left: usize,
+}
+
+impl Search<'_> {
+    /// The last fences of what was read from `from` on are tried, if they have to end elsewhere.
+    fn settle(
+        &mut self,
+        covers: &[Cover],
+        from: usize,
+        guessed: bool,
+    ) -> Option<(Vec<Cover>, Vec<Component>)> {
+        self.left = self.left.checked_sub(1)?;
+        let found = match nest(self.text, self.marks, covers, self.family) {
+            Ok(found) => found,
+            Err(fault) => {
+                let cuts = cuts_for(&fault, self.marks, covers, from);
+                return cuts.into_iter().find_map(|cut| self.cut(covers, cut));
+            }
         };
-        best = match (best, nested) {
-            (_, Ok(found)) => Some((covers.clone(), Ok(found))),
-            (None, Err(fault)) => Some((covers.clone(), Err(fault.malformed(text, family)))),
-            (best, Err(_)) => best,
-        };
-        let Some(cut) = cut else { break };
-        from = lines::start(text, cut);
+        let last = covers.last().filter(|last| last.at.start >= from && last.is_open_in(self.text));
+        // An answer may itself be cut off: then nothing is guessed.
+        if last.is_some() && guessed && self.family == Family::Patch {
+            return None;
+        }
+        let first = last.and_then(|last| hidden(self.marks, last).iter().find(|mark| mark.alone));
+        let better = first.and_then(|first| self.cut(covers, first.at.start));
+        better.or_else(|| Some((covers.to_vec(), found)))
+    }
+
+    /// The fence that hides the byte `cut` ends before the line of it.
+    fn cut(&mut self, before: &[Cover], cut: usize) -> Option<(Vec<Cover>, Vec<Component>)> {
+        let from = lines::start(self.text, cut);
+        let mut covers = before.to_vec();
         covers.retain(|cover| cover.at.start < from);
         if let Some(last) = covers.last_mut() {
             last.at.end = last.at.end.min(from);
         }
-        covers.extend(self::covers(text, from));
+        covers.extend(self::covers(self.text, from));
+        self.settle(&covers, from, true)
     }
-    best.unwrap_or_else(|| (Vec::new(), Ok(Vec::new())))
 }
 
 /// All that has the shape of a marker.
@@ -175,10 +208,16 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Why markers do not nest.
-enum Fault<'a> {
-    /// It does not end before the byte.
-    Unclosed(&'a Mark, usize),
+/// Why markers do not nest, and what is open there, from the outermost on.
+struct Fault<'a> {
+    why: Why<'a>,
+    open: Vec<&'a Mark>,
+    /// Where that is seen.
+    at: usize,
+}
+
+enum Why<'a> {
+    Unclosed(&'a Mark),
     /// It ends nothing.
     Stray(&'a Mark),
     /// It began before, on the line.
@@ -191,16 +230,16 @@ impl Fault<'_> {
             Family::Agent => ("component", "agent"),
             Family::Patch => ("block", "patch"),
         };
-        let (mark, says) = match self {
-            Fault::Unclosed(mark, _) => {
+        let (mark, says) = match &self.why {
+            Why::Unclosed(mark) => {
                 let name = &mark.name;
                 (mark, format!("the {what} {name:?} begins here, and no <!-- /{word}:{name} --> ends it"))
             }
-            Fault::Stray(mark) => {
+            Why::Stray(mark) => {
                 let name = &mark.name;
                 (mark, format!("<!-- /{word}:{name} --> stands here, and no {what} {name:?} is open"))
             }
-            Fault::Twice(mark, line) => {
+            Why::Twice(mark, line) => {
                 (mark, format!("a second {what} {:?}; the first is on line {line}", mark.name))
             }
         };
@@ -216,14 +255,17 @@ fn nest<'a>(
 ) -> Result<Vec<Component>, Fault<'a>> {
     let mut found: Vec<Component> = Vec::new();
     let mut open: Vec<(usize, &Mark)> = Vec::new();
+    let fault = |why, open: &[(usize, &'a Mark)], at| {
+        Err(Fault { why, open: open.iter().map(|(_, mark)| *mark).collect(), at })
+    };
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut line, mut seen) = (1, 0);
-    for mark in marks.iter().filter(|mark| covers::over(covers, mark.at.start).is_none()) {
+    for mark in marks.iter().filter(|mark| over(covers, mark.at.start).is_none()) {
         line += lines::number(&text[seen..], mark.at.start - seen) - 1;
         seen = mark.at.start;
         if !mark.is_end {
             if let Some(first) = names.insert(&mark.name, line).filter(|_| family == Family::Agent) {
-                return Err(Fault::Twice(mark, first));
+                return fault(Why::Twice(mark, first), &open, mark.at.start);
             }
             open.push((found.len(), mark));
             found.push(Component {
@@ -236,19 +278,20 @@ fn nest<'a>(
             });
             continue;
         }
-        match open.pop() {
+        match open.last() {
             Some((index, top)) if top.name == mark.name => {
-                found[index].body = body(text, &top.at, &mark.at);
-                found[index].close = mark.at.clone();
+                found[*index].body = body(text, &top.at, &mark.at);
+                found[*index].close = mark.at.clone();
+                open.pop();
             }
             Some((_, top)) if open.iter().any(|(_, below)| below.name == mark.name) => {
-                return Err(Fault::Unclosed(top, mark.at.start));
+                return fault(Why::Unclosed(top), &open, mark.at.start);
             }
-            _ => return Err(Fault::Stray(mark)),
+            _ => return fault(Why::Stray(mark), &open, mark.at.start),
         }
     }
-    match open.pop() {
-        Some((_, top)) => Err(Fault::Unclosed(top, text.len())),
+    match open.last() {
+        Some((_, top)) => fault(Why::Unclosed(top), &open, text.len()),
         None => Ok(found),
     }
 }
@@ -271,30 +314,27 @@ fn hidden<'a>(marks: &'a [Mark], fence: &Cover) -> &'a [Mark] {
     &marks[from..to]
 }
 
-/// Where a fence of what was read from `from` on has to end, so that the fault is gone.
-fn cut_for(fault: &Fault<'_>, marks: &[Mark], covers: &[Cover], from: usize) -> Option<usize> {
-    let (after, before) = match fault {
-        Fault::Unclosed(mark, before) => (mark.at.end.max(from), *before),
-        Fault::Stray(mark) => (from, mark.at.start),
-        Fault::Twice(..) => return None,
-    };
+/// Where fences of what was read from `from` on may have to end, so that the fault is gone; the likeliest first.
+fn cuts_for(fault: &Fault<'_>, marks: &[Mark], covers: &[Cover], from: usize) -> Vec<usize> {
     let fences = covers.iter().rev().filter(|cover| cover.kind == Kind::Fence);
-    let mut fences = fences.filter(|fence| fence.at.start >= after && fence.at.start < before);
-    fences.find_map(|fence| {
-        let lines = hidden(marks, fence).iter().filter(|mark| mark.alone);
-        match fault {
-            Fault::Unclosed(mark, _) => end_of(lines, &mark.name),
-            Fault::Stray(mark) => {
-                let first = lines.clone().next()?.at.start;
-                lines.into_iter().any(|line| !line.is_end && line.name == mark.name).then_some(first)
-            }
-            Fault::Twice(..) => None,
-        }
-    })
+    let fences = fences.filter(|fence| fence.at.start >= from && fence.at.start < fault.at);
+    let fences: Vec<_> = fences.map(|fence| (fence.at.start, hidden(marks, fence))).collect();
+    let lines = |hidden: &'_ [Mark]| hidden.iter().filter(|mark| mark.alone).cloned().collect::<Vec<_>>();
+    let mut cuts = Vec::new();
+    for open in &fault.open {
+        let below = fences.iter().filter(|(start, _)| *start >= open.at.end);
+        cuts.extend(below.filter_map(|(_, hidden)| end_of(&lines(hidden), &open.name)));
+    }
+    if let Why::Stray(mark) = fault.why {
+        let begins = |line: &Mark| !line.is_end && line.name == mark.name;
+        let above = fences.iter().map(|(_, hidden)| lines(hidden)).filter(|lines| lines.iter().any(begins));
+        cuts.extend(above.filter_map(|lines| lines.first().map(|first| first.at.start)));
+    }
+    cuts
 }
 
 /// The end of `name` among marker lines. Regions that begin and end before it count too, so it is their first line.
-fn end_of<'a>(lines: impl Iterator<Item = &'a Mark>, name: &str) -> Option<usize> {
+fn end_of(lines: &[Mark], name: &str) -> Option<usize> {
     let (mut first, mut whole, mut open) = (None, true, Vec::new());
     for line in lines {
         first = first.or(Some(line.at.start));
@@ -310,10 +350,4 @@ fn end_of<'a>(lines: impl Iterator<Item = &'a Mark>, name: &str) -> Option<usize
         }
     }
     None
-}
-
-/// The first marker line in a fence that never ends.
-fn cut_open(text: &str, marks: &[Mark], covers: &[Cover], from: usize) -> Option<usize> {
-    let fence = covers.last().filter(|last| last.at.start >= from && last.is_open_in(text))?;
-    hidden(marks, fence).iter().find(|mark| mark.alone).map(|mark| mark.at.start)
 }

@@ -37,3 +37,6 @@ pub fn merge(base: &str, person: &str, agent: &str) -> Merged {
     three.woven(body, &mut out);
     out.merged(&three)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ mod lines;
 mod merge;
 mod outline;
 mod patch;
+mod tasks;
 mod three;
 mod union;
 mod weave;
@@ -25,7 +26,6 @@ pub use dedupe::dedupe;
 pub use front::Fields;
 pub use front::Format;
 pub use front::Front;
-pub use front::Strategy;
 pub use front::front;
 pub use front::set;
 pub use graft::Grafted;
@@ -35,7 +35,6 @@ pub use graft::skeleton;
 pub use grammar::Component;
 pub use grammar::components;
 pub use grammar::strip_comments;
-pub use lines::ending;
 pub use merge::Clash;
 pub use merge::Merged;
 pub use merge::merge;
@@ -52,6 +51,7 @@ pub use patch::append_answer;
 pub use patch::apply;
 pub use patch::rule;
 pub use patch::rules;
+pub use tasks::tasks;
 
 /// A text that cannot be read as what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,18 +40,20 @@ pub fn outline(text: &str) -> Vec<Section> {
     let mut all = Vec::new();
     let first = headings.first().map_or(text.len(), |first| first.at.start);
     if !lines::is_blank(&text[body..first]) {
-        all.push(section(text, PREAMBLE, 0, body, &text[body..first]));
+        all.push(section(PREAMBLE, 0, lines::number(text, body), &text[body..first]));
     }
+    let (mut line, mut seen) = (1, 0);
     let ends = headings.iter().skip(1).map(|next| next.at.start).chain([text.len()]);
     for (heading, end) in headings.iter().zip(ends) {
         let below = &text[heading.at.end.min(end)..end];
-        all.push(section(text, &heading.text, heading.depth, heading.at.start, below));
+        line += lines::number(&text[seen..], heading.at.start - seen) - 1;
+        seen = heading.at.start;
+        all.push(section(&heading.text, heading.depth, line, below));
     }
     all
 }
 
-fn section(text: &str, heading: &str, depth: usize, at: usize, below: &str) -> Section {
-    let line = lines::number(text, at);
+fn section(heading: &str, depth: usize, line: usize, below: &str) -> Section {
     Section {
         heading: heading.to_owned(),
         depth,

@@ -18,7 +18,7 @@ pub enum Run {
 /// behind it. A fenced block is one thing. Blank lines and rules are no landmarks: they do not tear an answer apart.
 pub fn union(person: &[Line<'_>], agent: &[Line<'_>], ids: [&[u32]; 2]) -> Vec<Run> {
     let (mine, theirs) = (units(person), units(agent));
-    let [left, right] = landmarks([(&theirs, agent, ids[1]), (&mine, person, ids[0])]);
+    let [left, right] = landmarks([&theirs, &mine], [agent, person], [ids[1], ids[0]]);
     let place = |units: &[Range<usize>], at: usize, len: usize| units.get(at).map_or(len, |unit| unit.start);
     let mut runs = Vec::new();
     let (mut from, mut till) = ([0, 0], [0, 0]);
@@ -90,10 +90,11 @@ fn fence(line: &str) -> Option<(char, usize)> {
 }
 
 /// A number for each unit; those that are no landmark are equal to nothing.
-fn landmarks(sides: [(&[Range<usize>], &[Line<'_>], &[u32]); 2]) -> [Vec<u32>; 2] {
+fn landmarks(units: [&[Range<usize>]; 2], sides: [&[Line<'_>]; 2], ids: [&[u32]; 2]) -> [Vec<u32>; 2] {
     let mut known: HashMap<&[u32], u32> = HashMap::new();
     let mut next = 0;
-    sides.map(|(units, lines, ids)| {
+    [0, 1].map(|n| {
+        let (units, lines, ids) = (units[n], sides[n], ids[n]);
         let number = |unit: &Range<usize>| {
             next += 1;
             if lines[unit.clone()].iter().any(telling) {

@@ -3,6 +3,7 @@
 mod artifacts;
 mod check;
 mod dispatch;
+pub mod doc;
 
 pub use artifacts::Artifacts;
 pub use artifacts::Search;
@@ -15,9 +16,9 @@ use crate::domain::limit;
 use crate::domain::span;
 use crate::surfaces::cli::again::Limit;
 use crate::surfaces::cli::again::Resume;
+use crate::surfaces::cli::args::doc::Doc;
 use crate::surfaces::cli::bundle::Bundle;
 use crate::surfaces::cli::decide;
-use crate::surfaces::cli::doc::Doc;
 use crate::surfaces::cli::kinds::Bound;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;

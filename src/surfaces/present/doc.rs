@@ -1,22 +1,31 @@
 //! Session documents.
 
 use crate::domain::Exit;
+use crate::domain::document::Section;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
 use crate::surfaces::style::DIM;
+use crate::surfaces::style::GOOD;
+use crate::surfaces::style::count;
 use crate::surfaces::style::date;
 use crate::surfaces::style::line;
 use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
 use crate::verbs::doc::Answered;
+use crate::verbs::doc::Begun;
 use crate::verbs::doc::Claimed;
 use crate::verbs::doc::Committed;
 use crate::verbs::doc::Compared;
 use crate::verbs::doc::ConflictRecord;
 use crate::verbs::doc::Conflicts;
 use crate::verbs::doc::Edited;
+use crate::verbs::doc::Fanned;
+use crate::verbs::doc::Folded;
 use crate::verbs::doc::Forked;
+use crate::verbs::doc::History;
+use crate::verbs::doc::Known;
+use crate::verbs::doc::Outline;
 use crate::verbs::doc::Preflight;
 use crate::verbs::doc::Ran;
 use crate::verbs::doc::Recovered;
@@ -25,6 +34,8 @@ use crate::verbs::doc::Responded;
 use crate::verbs::doc::Row;
 use crate::verbs::doc::Shown;
 use crate::verbs::doc::Standing;
+use crate::verbs::doc::State;
+use crate::verbs::doc::Status;
 use crate::verbs::doc::Turned;
 use crate::verbs::doc::Turns;
 
@@ -174,6 +185,119 @@ impl Page {
             let what = if done.recovered { "finished" } else { "nothing was interrupted" };
             format!("{}: {what}\n", paint(BOLD, &line(&done.path)))
         })
+    }
+
+    pub fn doc_status(found: &Status, json: bool) -> Page {
+        Page::of("doc status", found, json, |found| {
+            let mut text = String::new();
+            for one in &found.lines {
+                let (word, style) = match one.state {
+                    State::Sent => ("sent", DIM),
+                    State::Unsent => ("unsent", GOOD),
+                    State::Comment => ("comment", DIM),
+                    State::Agent => ("agent", BOLD),
+                    State::Conflict => ("conflict", BAD),
+                };
+                let turn = one.turn.map(|n| n.to_string()).unwrap_or_default();
+                let word = paint(style, &format!("{word:<8}"));
+                text.push_str(&format!("{:>5} {word} {turn:>4}  {}\n", one.line, line(&one.text)));
+            }
+            let unsent = found.lines.iter().filter(|line| line.state == State::Unsent).count();
+            let path = paint(BOLD, &line(&found.path));
+            let open: Vec<String> = found.open.iter().map(u32::to_string).collect();
+            let waits = match open.is_empty() {
+                true => String::new(),
+                false => format!(", waiting for an answer: {}", open.join(", ")),
+            };
+            text + &format!(
+                "{path}: {}, {} unsent, {} removed since, {}{waits}\n",
+                count(found.turns as usize, "turn"),
+                count(unsent, "line"),
+                count(found.removed, "line"),
+                count(found.conflicts as usize, "conflict")
+            )
+        })
+    }
+
+    pub fn doc_outline(found: &Outline, json: bool) -> Page {
+        Page::of("doc outline", found, json, |found| {
+            let one = |section: &Section| {
+                let indent = "  ".repeat(section.depth.saturating_sub(1));
+                format!(
+                    "{:>5} {indent}{}  {}\n",
+                    section.line,
+                    line(&section.heading),
+                    paint(DIM, &format!("{} lines, about {} tokens", section.lines, section.tokens))
+                )
+            };
+            found.sections.iter().map(one).collect()
+        })
+    }
+
+    /// The text alone, so that it can be compared.
+    pub fn doc_known(found: &Option<Known>, json: bool) -> Page {
+        Page::of("doc show", found, json, |found| match found {
+            None => String::new(),
+            Some(Known { verified: Some(blobs), oid, .. }) => {
+                format!("text {oid}: {} of the newest step are what they were\n", count(*blobs, "blob"))
+            }
+            Some(known) => safe(&known.text),
+        })
+        .ending(if found.is_some() { Exit::Done } else { Exit::No })
+    }
+
+    pub fn doc_history(found: &History, json: bool) -> Page {
+        Page::of("doc history", found, json, |found| {
+            let mut text = String::new();
+            for row in &found.commits {
+                let said = row.said.as_ref().map(|said| format!("  {}", paint(DIM, &line(said))));
+                let at = date(row.at);
+                let subject = line(&row.subject);
+                text.push_str(&format!(
+                    "{} {at}  {subject}{}\n",
+                    row.commit.short(),
+                    said.unwrap_or_default()
+                ));
+            }
+            if text.is_empty() { format!("{}: no commits\n", paint(BOLD, &line(&found.path))) } else { text }
+        })
+    }
+
+    pub fn doc_begun(done: &Begun, json: bool) -> Page {
+        Page::of("doc reset", done, json, |done| {
+            format!("{}: the next turn begins with the whole text\n", paint(BOLD, &line(&done.path)))
+        })
+    }
+
+    pub fn doc_folded(done: &Folded, json: bool) -> Page {
+        Page::of("doc clean", done, json, |done| {
+            let path = paint(BOLD, &line(&done.path));
+            match done.commit {
+                None => format!("{path}: nothing to fold\n"),
+                Some(commit) => format!("{path}: {} commits are one, {}\n", done.folded, commit.short()),
+            }
+        })
+    }
+
+    pub fn doc_fanned(done: &Fanned, json: bool) -> Page {
+        let exit = if done.answer.is_none() || done.is_whole() { Exit::Done } else { Exit::No };
+        Page::of("doc fanout", done, json, |done| {
+            let mut text = String::new();
+            for task in &done.tasks {
+                let what = line(task.text.lines().next().unwrap_or_default());
+                let who = task.handle.as_ref().map(ToString::to_string).unwrap_or_default();
+                let how = match (&task.paths, &task.why) {
+                    (Some(paths), _) => {
+                        format!("{} changed", count(usize::try_from(*paths).unwrap_or(0), "file"))
+                    }
+                    (None, Some(why)) => paint(BAD, &line(why)),
+                    (None, None) => String::new(),
+                };
+                text.push_str(&format!("{} {who}  {how}\n", paint(BOLD, &what)));
+            }
+            text + &done.answer.as_ref().map(answered).unwrap_or_default()
+        })
+        .ending(exit)
     }
 }
 

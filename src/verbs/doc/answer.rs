@@ -49,6 +49,8 @@ pub struct Given {
     pub baseline: Option<String>,
     /// The turn that it answers; else the newest without an answer.
     pub turn: Option<u32>,
+    /// It answers none: nobody asked.
+    pub unasked: bool,
     pub origin: Option<String>,
     pub agent: Option<String>,
     pub model: Option<String>,
@@ -265,6 +267,9 @@ impl Turn {
     fn find(session: &Session<'_>, held: &Held, given: &Given) -> Result<Turn> {
         let repo = &session.repo;
         let Some(state) = &held.open.state else { return Turn::unasked(session, held, 1) };
+        if given.unasked {
+            return Turn::unasked(session, held, state.record.turns + 1);
+        }
         let newest = given.turn.or(state.record.open.last().copied());
         if let Some(n) = newest.filter(|n| state.record.open.contains(n)) {
             let record = state.turn(repo, n)?.ok_or_else(|| no_turn(held, n))?;

@@ -15,7 +15,6 @@ use crate::state::DocState;
 use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
-use crate::state::document_ref;
 use crate::state::turn_file;
 use crate::verbs::doc::contribute::Contribution;
 use crate::verbs::doc::contribute::contribute;
@@ -244,9 +243,4 @@ fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<Do
         next = parent.map(|parent| DocState::at(repo, parent)).transpose()?;
     }
     Ok(None)
-}
-
-/// Where a turn is, for git.
-pub fn turn_place(doc: DocId, n: u32) -> Result<String> {
-    Ok(format!("{}:{}", document_ref(doc)?, turn_file(n, "")))
 }

@@ -69,7 +69,7 @@ pub fn entry(yaml: &str, key: &str) -> Option<Entry> {
     let mut lines = yaml.split_inclusive('\n');
     let (start, colon, line) = loop {
         let line = lines.next()?;
-        let bare = [format!("{key}"), format!("\"{key}\""), format!("'{key}'")];
+        let bare = [key.to_owned(), format!("\"{key}\""), format!("'{key}'")];
         let rest = bare.iter().find_map(|bare| line.strip_prefix(bare.as_str()));
         let after = rest.map(|rest| rest.trim_start_matches([' ', '\t']));
         let after = after.and_then(|after| after.strip_prefix(':'));

@@ -36,12 +36,18 @@ pub fn strip_comments(text: &str) -> String {
         };
         out.push_str(&text[kept..comment.start.max(kept)]);
         kept = comment.end;
+        let line = lines::start(&out, out.len()).max(body);
+        let after = lines::end(text, kept);
+        if lines::is_blank(&out[line..]) && lines::is_blank(&text[kept..after]) {
+            out.truncate(line);
+            kept = after;
+        }
     }
     out.push_str(&text[kept..]);
     out
 }
 
-/// The bytes of the comment that begins at `start`, its lines with it if nothing else is on them.
+/// The bytes of the comment that begins at `start`.
 fn comment(text: &str, body: usize, start: usize) -> Option<Range<usize>> {
     let line = lines::start(text, start).max(body);
     let indent = &text[line..start];
@@ -61,7 +67,5 @@ fn comment(text: &str, body: usize, start: usize) -> Option<Range<usize>> {
     if stops || inside.match_indices("<!--").any(marks) {
         return None;
     }
-    let after = lines::end(text, end);
-    let alone = lines::is_blank(indent) && lines::is_blank(&text[end..after]);
-    Some(if alone { line..after } else { start..end })
+    Some(start..end)
 }

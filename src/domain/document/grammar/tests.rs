@@ -203,7 +203,9 @@ fn comments_go_with_their_lines() {
             "<!-- open\n<!-- agent:x -->\nq?\n<!-- /agent:x -->\n",
         ),
         ("---\na: <!-- x -->\n---\n<!-- ü -->ж<!-- -->\n", "---\na: <!-- x -->\n---\nж\n"),
-        ("<!-- a --><!-- b -->\nc\n", "\nc\n"),
+        (" <!-- a --> <!-- b -->\nc\n", "c\n"),
+        ("d <!-- a --> <!-- b -->\nc\n", "d  \nc\n"),
+        ("\u{feff}<!-- a -->\nc\n", "\u{feff}c\n"),
         ("<!-- a -->", ""),
     ] {
         assert_eq!(strip_comments(text), after);

@@ -43,6 +43,7 @@ fn blocks_that_do_not_end_are_refused() {
         ("a\n\n<!-- /patch:exchange -->\n", 3),
         ("<!-- patch:a -->\n<!-- patch:b -->\n<!-- /patch:b -->\n<!-- /patch:a -->\n", 2),
         ("<!-- patch:a -->\n<!-- /patch:b -->\n", 2),
+        ("<!-- patch:a -->\n```\n<!-- patch:a -->\n<!-- /patch:a -->\n```\nand then", 1),
     ] {
         assert_eq!(answer(text).unwrap_err().line, line, "{text}");
     }

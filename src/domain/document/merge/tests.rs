@@ -1,0 +1,4 @@
+//! The merge of whole texts: exact cases, and properties over random edits.
+
+mod cases;
+mod random;
