@@ -196,7 +196,7 @@ fn content(
     let repo = &session.repo;
     let base = state.file(repo, COMMITTED)?;
     let text = match (&target.entry, base) {
-        (Some((mode, old)), Some(base)) if matches!(mode, Mode::File | Mode::Executable) => {
+        (Some((Mode::File | Mode::Executable, old)), Some(base)) => {
             let theirs = String::from_utf8_lossy(&repo.objects.blob(*old)?).into_owned();
             let theirs = like(theirs, &base);
             if theirs == base { known } else { merge(&base, &theirs, &known).text }
