@@ -11,16 +11,20 @@ use crate::domain::document::three::Three;
 use crate::domain::document::three::ended;
 use crate::domain::document::three::split;
 use crate::domain::document::union::Run;
+use crate::domain::document::union::telling;
 use crate::domain::document::union::union;
 use crate::domain::document::weave;
 use crate::domain::document::weave::Hunk;
 use crate::domain::document::weave::Meeting;
 use crate::domain::document::words;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// How far ahead the new version of a line is looked for.
 const AHEAD: usize = 8;
+/// How many blank lines may lie between insertions that are looked at together.
+const NEAR: usize = 3;
 
 impl<'a> Three<'a> {
     /// The merge of the lines at `at`. If lines of a list clash, their whole list is merged by items.
@@ -39,10 +43,13 @@ impl<'a> Three<'a> {
         let [mine, theirs] = [&hunks[0][..], &hunks[1][..]];
         let mark = out.mark();
         let mut clashed = Vec::new();
-        self.weave(&at, [mine, theirs], &[], false, (out, &mut clashed));
+        let near = self.near(mine, theirs);
+        self.weave(&at, [mine, theirs], &near, false, (out, &mut clashed));
         let lists = self.lists(&at.base, &clashed);
         if !lists.is_empty() {
+            let lists = joined(lists, near);
             out.back_to(mark);
+            self.effort.renew();
             self.weave(&at, [mine, theirs], &lists, false, (out, &mut clashed));
         }
     }
@@ -72,7 +79,7 @@ impl<'a> Three<'a> {
                     let new = part.agent.start + self.doubled(before.as_ref(), &part);
                     out.agent(&self.agent.lines[new..part.agent.end]);
                 }
-                Meeting::Window if self.listed(&here, out) => {}
+                Meeting::Window if self.twice(&here, inner, out) || self.listed(&here, out) => {}
                 Meeting::Window => self.weave(&here, inner, &[], false, (out, clashed)),
                 Meeting::Contested if self.settled(&here, out) => {}
                 Meeting::Contested if !fine => {
@@ -87,6 +94,41 @@ impl<'a> Three<'a> {
             }
             before = Some(part);
         }
+    }
+
+    /// Blank lines with an insertion of each side around them that hold a line in common: with equal lines about,
+    /// what both put in at one place may be found at two.
+    fn near(&self, person: &[Hunk], agent: &[Hunk]) -> Vec<Range<usize>> {
+        let mut near: Vec<Range<usize>> = Vec::new();
+        let mut from = 0;
+        for mine in person.iter().filter(|hunk| hunk.base.is_empty()) {
+            let at = mine.base.start;
+            from += agent[from..].iter().take_while(|hunk| hunk.base.start + NEAR < at).count();
+            let reach = agent[from..].iter().take_while(|hunk| hunk.base.start <= at + NEAR);
+            for theirs in reach.filter(|hunk| hunk.base.is_empty() && hunk.base.start != at) {
+                let span = at.min(theirs.base.start)..at.max(theirs.base.start);
+                let blank = span.clone().all(|line| self.base.text(line).trim().is_empty());
+                if blank && self.share(mine, theirs) {
+                    near.push(span);
+                }
+            }
+        }
+        joined(near, Vec::new())
+    }
+
+    fn share(&self, mine: &Hunk, theirs: &Hunk) -> bool {
+        let known: HashSet<&u32> = self.person.ids[mine.side.clone()].iter().collect();
+        theirs.side.clone().any(|at| known.contains(&self.agent.ids[at]) && telling(&self.agent.lines[at]))
+    }
+
+    /// Insertions on both sides of blank lines, as one of each.
+    fn twice(&self, at: &Stretch, hunks: [&[Hunk]; 2], out: &mut Out<'a>) -> bool {
+        let blank = at.base.clone().all(|line| self.base.text(line).trim().is_empty());
+        let added = hunks.iter().all(|hunks| hunks.iter().all(|hunk| hunk.base.is_empty()));
+        if blank && added {
+            self.both(at.person.clone(), at.agent.clone(), out);
+        }
+        blank && added
     }
 
     /// How many of the first lines of `part` the other side put in just before it: an insertion at the border of a
@@ -121,21 +163,29 @@ impl<'a> Three<'a> {
             &self.person.lines[at.person.clone()],
             &self.agent.lines[at.agent.clone()],
         ] {
-            let Some(text) = one_line(&base.text, &person.text, &agent.text) else { return false };
+            let Some(text) = self.one_line(&base.text, &person.text, &agent.text) else { return false };
             out.line(Cow::Owned(text), ended(base.end, person.end, agent.end));
         } else if !mine.is_empty() && !theirs.is_empty() {
             let raw = |side: &Side<'_>, range: &Range<usize>| side.raw(range.clone());
             let [base, person, agent] =
                 [raw(&self.base, &at.base), raw(&self.person, &at.person), raw(&self.agent, &at.agent)];
-            let Some(text) = words::reflow(&base, &person, &agent) else { return false };
-            for Line { text, end } in split(&text) {
-                let end = if end == "\r\n" { "\r\n" } else { &"\n"[..end.len()] };
-                out.line(Cow::Owned(text.into_owned()), end);
-            }
+            let Some(text) = words::reflow(&base, &person, &agent, &self.effort) else { return false };
+            let owned = |Line { text, end }: Line<'_>| Line {
+                text: Cow::Owned(text.into_owned()),
+                end: if end.len() == 2 { "\r\n" } else { &"\n"[..end.len()] },
+            };
+            out.agent(&split(&text).map(owned).collect::<Vec<_>>());
         } else {
             return false;
         }
         true
+    }
+
+    fn one_line(&self, base: &str, person: &str, agent: &str) -> Option<String> {
+        match [base, person, agent].map(Item::of) {
+            [Some(base), Some(person), Some(agent)] => Item::merged(base, person, agent, &self.effort),
+            _ => words::merge(base, person, agent, &self.effort),
+        }
     }
 
     /// Line by line no two changes differ; or both begin or end with the same new lines in place of all the old
@@ -214,9 +264,7 @@ impl<'a> Three<'a> {
         if self.base.ids[old] == side.ids[new] {
             return true;
         }
-        let left = self.budget.get();
-        self.budget.set(left.saturating_sub(1));
-        left > 0 && words::related(bare(self.base.text(old)), bare(side.text(new)))
+        words::related(bare(self.base.text(old)), bare(side.text(new)), &self.effort)
     }
 
     /// The lists of the base that hold clashes.
@@ -248,6 +296,20 @@ impl<'a> Three<'a> {
     }
 }
 
+/// Ranges in order; those that overlap are one.
+fn joined(mut some: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    some.extend(more);
+    some.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in some {
+        match joined.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
 fn push(hunks: &mut Vec<Hunk>, base: Range<usize>, side: Range<usize>) {
     if !base.is_empty() || !side.is_empty() {
         hunks.push(Hunk { base, side });
@@ -256,13 +318,6 @@ fn push(hunks: &mut Vec<Hunk>, base: Range<usize>, side: Range<usize>) {
 
 fn words_of<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l str> {
     lines.iter().flat_map(|line| line.text.split_whitespace())
-}
-
-fn one_line(base: &str, person: &str, agent: &str) -> Option<String> {
-    match [base, person, agent].map(Item::of) {
-        [Some(base), Some(person), Some(agent)] => Item::merged(base, person, agent),
-        _ => words::merge(base, person, agent),
-    }
 }
 
 /// Without what makes it an item.

@@ -38,7 +38,7 @@ impl<'a> Three<'a> {
 
     fn keys(&self, at: &Stretch, out: &mut Out<'a>) {
         let spans = [(&self.base, &at.base), (&self.person, &at.person), (&self.agent, &at.agent)]
-            .map(|(side, range)| cut(range, |line| !side.text(line).starts_with([' ', '\t', '-', '}', ']'])));
+            .map(|(side, range)| cut(range, |line| starts(side, line..range.end)));
         let mut names = Names::default();
         let ids = [(&self.base, &spans[0]), (&self.person, &spans[1]), (&self.agent, &spans[2])]
             .map(|(side, spans)| names.of(spans.iter().map(|span| key(side.text(span.start)))));
@@ -95,9 +95,10 @@ impl<'a> Three<'a> {
                 continue;
             }
             for place in from..next[at + 1].max(from) {
-                let left = self.budget.get();
-                self.budget.set(left.saturating_sub(1));
-                if left > 0 && !taken.contains(&base[place]) && words::related(&old[place], &new[at]) {
+                if !self.effort.spend(10) {
+                    return ids;
+                }
+                if !taken.contains(&base[place]) && words::related(&old[place], &new[at], &self.effort) {
                     taken.insert(base[place]);
                     ids[at] = base[place];
                     from = place + 1;
@@ -119,7 +120,7 @@ impl<'a> Three<'a> {
             &self.agent.lines[at.agent.start],
         );
         let text = match [base, person, agent].map(|line| Item::of(&line.text)) {
-            [Some(base), Some(person), Some(agent)] => Item::merged(base, person, agent)?,
+            [Some(base), Some(person), Some(agent)] => Item::merged(base, person, agent, &self.effort)?,
             _ => return None,
         };
         let below = |range: &Range<usize>| range.start + 1..range.end;
@@ -191,6 +192,12 @@ fn fenced(side: &Side<'_>) -> Option<usize> {
         return None;
     }
     (1..side.lines.len()).find(|at| matches!(side.text(*at).trim_end(), "---" | "..."))
+}
+
+/// Whether the first of these lines of front matter starts an entry. A blank one does, unless it is inside a value.
+fn starts(side: &Side<'_>, lines: Range<usize>) -> bool {
+    let told = lines.map(|line| side.text(line)).find(|line| !line.trim().is_empty());
+    told.is_none_or(|line| !line.starts_with([' ', '\t', '-', '}', ']']))
 }
 
 /// The key of a line of front matter; a comment or a blank line is its own.

@@ -1,5 +1,6 @@
 //! Items of markdown lists: what their line is made of, and the merge of one.
 
+use crate::domain::document::weave::Effort;
 use crate::domain::document::words;
 
 /// The line of an item. `lead` is indent, marker and spaces; `check` the box with its space, or empty.
@@ -40,13 +41,13 @@ impl<'a> Item<'a> {
 
     /// Marker, box and text are values of their own; the text is merged by words. `None` where both set one of
     /// them differently, the marker aside: a number is the person's.
-    pub fn merged(base: Item<'_>, person: Item<'_>, agent: Item<'_>) -> Option<String> {
+    pub fn merged(base: Item<'_>, person: Item<'_>, agent: Item<'_>, effort: &Effort) -> Option<String> {
         let lead = pick(base.lead, person.lead, agent.lead).unwrap_or(person.lead);
         let check = pick(base.check, person.check, agent.check)?;
         let whole = |text: &str| format!("{lead}{check}{text}");
         match pick(base.text, person.text, agent.text) {
             Some(text) => Some(whole(text)),
-            None => words::merge(base.text, person.text, agent.text).map(|text| whole(&text)),
+            None => words::merge(base.text, person.text, agent.text, effort).map(|text| whole(&text)),
         }
     }
 }
@@ -88,7 +89,7 @@ mod tests {
     fn each_value_of_an_item_has_its_own_merge() {
         let merged = |[base, person, agent]: [&str; 3]| {
             let item = |line| Item::of(line).unwrap();
-            Item::merged(item(base), item(person), item(agent))
+            Item::merged(item(base), item(person), item(agent), &Effort::full())
         };
         let both = merged(["- [ ] buy milk", "- [ ] buy oat milk", "- [x] buy milk"]);
         assert_eq!(both.unwrap(), "- [x] buy oat milk");

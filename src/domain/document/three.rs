@@ -2,9 +2,9 @@
 
 use crate::domain::document::Clash;
 use crate::domain::document::Merged;
+use crate::domain::document::weave::Effort;
 use crate::domain::document::weave::Ids;
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::ops::Range;
 
 /// A line; `end` is its own line ending, empty if it has none.
@@ -37,12 +37,12 @@ pub struct Stretch {
     pub agent: Range<usize>,
 }
 
-/// All three versions, and what is left of the time for comparing lines with lines.
+/// All three versions, and what may still be spent on them.
 pub struct Three<'a> {
     pub base: Side<'a>,
     pub person: Side<'a>,
     pub agent: Side<'a>,
-    pub budget: Cell<usize>,
+    pub effort: Effort,
 }
 
 impl<'a> Three<'a> {
@@ -58,7 +58,7 @@ impl<'a> Three<'a> {
             }
             Side { lines, ids: numbers }
         });
-        Three { base, person, agent, budget: Cell::new(200_000) }
+        Three { base, person, agent, effort: Effort::full() }
     }
 
     pub fn whole(&self) -> Stretch {

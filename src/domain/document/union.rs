@@ -1,9 +1,8 @@
 //! Two insertions at one place.
 
 use crate::domain::document::three::Line;
-use similar::Algorithm;
-use similar::DiffOp;
-use similar::capture_diff_slices;
+use crate::domain::document::weave;
+use crate::domain::document::weave::Hunk;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -19,20 +18,17 @@ pub enum Run {
 pub fn union(person: &[Line<'_>], agent: &[Line<'_>], ids: [&[u32]; 2]) -> Vec<Run> {
     let (mine, theirs) = (units(person), units(agent));
     let [left, right] = landmarks([&theirs, &mine], [agent, person], [ids[1], ids[0]]);
-    let place = |units: &[Range<usize>], at: usize, len: usize| units.get(at).map_or(len, |unit| unit.start);
+    let mut hunks = weave::hunks(&left, &right);
+    hunks.push(Hunk { base: left.len()..left.len(), side: right.len()..right.len() });
     let mut runs = Vec::new();
-    let (mut from, mut till) = ([0, 0], [0, 0]);
-    for op in capture_diff_slices(Algorithm::Myers, &left, &right) {
-        let DiffOp::Equal { old_index, new_index, len } = op else { continue };
-        for step in 0..len {
-            let at =
-                [place(&mine, new_index + step, person.len()), place(&theirs, old_index + step, agent.len())];
-            gap(&mut runs, [from[0]..at[0], from[1]..at[1]], [person, agent], ids);
-            till[0] = mine[new_index + step].end;
-            till[1] = theirs[old_index + step].end;
-            runs.push(Run::Person(at[0]..till[0]));
-            from = till;
+    let (mut from, mut next) = ([0, 0], [0, 0]);
+    for hunk in hunks {
+        for (theirs, mine) in theirs[next[0]..hunk.base.start].iter().zip(&mine[next[1]..hunk.side.start]) {
+            gap(&mut runs, [from[0]..mine.start, from[1]..theirs.start], [person, agent], ids);
+            runs.push(Run::Person(mine.clone()));
+            from = [mine.end, theirs.end];
         }
+        next = [hunk.base.end, hunk.side.end];
     }
     gap(&mut runs, [from[0]..person.len(), from[1]..agent.len()], [person, agent], ids);
     runs.retain(|run| !matches!(run, Run::Person(range) | Run::Agent(range) if range.is_empty()));
@@ -58,7 +54,8 @@ fn gap(runs: &mut Vec<Run>, at: [Range<usize>; 2], sides: [&[Line<'_>]; 2], ids:
     runs.extend([Run::Agent(theirs), Run::Person(mine), Run::Person(tail)]);
 }
 
-fn telling(line: &Line<'_>) -> bool {
+/// A line that is not everywhere: a blank one or a fence is no landmark.
+pub fn telling(line: &Line<'_>) -> bool {
     line.text.chars().any(char::is_alphanumeric)
 }
 

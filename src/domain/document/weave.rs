@@ -3,6 +3,7 @@
 use similar::Algorithm;
 use similar::DiffOp;
 use similar::capture_diff_slices;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -17,6 +18,28 @@ impl<'a> Ids<'a> {
     }
 }
 
+/// What is left for the comparison of lines and words that differ. Counted and not timed: the same texts always give
+/// the same result.
+pub struct Effort(Cell<usize>);
+
+impl Effort {
+    /// Well below a second.
+    pub fn full() -> Effort {
+        Effort(Cell::new(30_000_000))
+    }
+
+    pub fn renew(&self) {
+        self.0.set(Effort::full().0.get());
+    }
+
+    /// False if there is not enough left.
+    pub fn spend(&self, cost: usize) -> bool {
+        let left = self.0.get().checked_sub(cost);
+        self.0.set(left.unwrap_or(self.0.get()));
+        left.is_some()
+    }
+}
+
 /// A run of the base and what one side has instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
@@ -24,23 +47,92 @@ pub struct Hunk {
     pub side: Range<usize>,
 }
 
+/// More than this on both sides, and equal blocks are looked for first: of many short lines in disorder the smallest
+/// difference takes too long to find.
+const MANY: usize = 30_000;
+/// A changed run between equal blocks is looked into if it is not longer.
+const RUN: usize = 400;
+
 /// What leads from `base` to `side`: in order, never two that touch.
 pub fn hunks(base: &[u32], side: &[u32]) -> Vec<Hunk> {
+    let (head, old, new) = trimmed(base, side);
+    if old.len() + new.len() <= MANY { differ(base, side) } else { by_blocks(old, new, head) }
+}
+
+/// Without what they begin and end with alike; and how much that was at the beginning.
+pub fn trimmed<'a>(base: &'a [u32], side: &'a [u32]) -> (usize, &'a [u32], &'a [u32]) {
+    let head = base.iter().zip(side).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&base[head..], &side[head..]);
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    (head, &old[..old.len() - tail], &new[..new.len() - tail])
+}
+
+fn differ(base: &[u32], side: &[u32]) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, base, side) {
-        if let DiffOp::Equal { .. } = op {
-            continue;
-        }
-        let (base, side) = (op.old_range(), op.new_range());
-        match hunks.last_mut() {
-            Some(last) if last.base.end == base.start && last.side.end == side.start => {
-                last.base.end = base.end;
-                last.side.end = side.end;
-            }
-            _ => hunks.push(Hunk { base, side }),
+        if !matches!(op, DiffOp::Equal { .. }) {
+            push(&mut hunks, op.old_range(), op.new_range());
         }
     }
     hunks
+}
+
+fn push(hunks: &mut Vec<Hunk>, base: Range<usize>, side: Range<usize>) {
+    match hunks.last_mut() {
+        Some(last) if last.base.end == base.start && last.side.end == side.start => {
+            last.base.end = base.end;
+            last.side.end = side.end;
+        }
+        _ => hunks.push(Hunk { base, side }),
+    }
+}
+
+/// Both in blocks that end where their content says so; then the changed blocks by what is in them.
+fn by_blocks(base: &[u32], side: &[u32], offset: usize) -> Vec<Hunk> {
+    let (old, new) = (blocks(base), blocks(side));
+    let mut known: HashMap<&[u32], u32> = HashMap::new();
+    let [left, right] = [(base, &old), (side, &new)].map(|(ids, blocks)| {
+        let number = |block: &Range<usize>| {
+            let next = known.len() as u32;
+            *known.entry(&ids[block.clone()]).or_insert(next)
+        };
+        blocks.iter().map(number).collect::<Vec<_>>()
+    });
+    let span = |blocks: &[Range<usize>], run: Range<usize>, len: usize| {
+        let start = |at: usize| blocks.get(at).map_or(len, |block| block.start);
+        start(run.start)..start(run.end)
+    };
+    let mut hunks = Vec::new();
+    for hunk in differ(&left, &right) {
+        let (base_run, side_run) = (span(&old, hunk.base, base.len()), span(&new, hunk.side, side.len()));
+        let inner = if base_run.len() + side_run.len() > RUN {
+            let (head, old, new) = trimmed(&base[base_run.clone()], &side[side_run.clone()]);
+            vec![Hunk { base: head..head + old.len(), side: head..head + new.len() }]
+        } else {
+            differ(&base[base_run.clone()], &side[side_run.clone()])
+        };
+        let shift = |run: Range<usize>, by: usize| run.start + by + offset..run.end + by + offset;
+        for Hunk { base, side } in inner {
+            push(&mut hunks, shift(base, base_run.start), shift(side, side_run.start));
+        }
+    }
+    hunks
+}
+
+/// Blocks of about sixteen; equal runs have equal blocks, wherever they stand.
+fn blocks(ids: &[u32]) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let (mut start, mut last) = (0, 0_u64);
+    for (at, id) in ids.iter().enumerate() {
+        // Of the last four and no more.
+        last = (last << 16) ^ (u64::from(*id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        if last.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 60 == 0 || at + 1 - start == 256 || at + 1 == ids.len()
+        {
+            blocks.push(start..at + 1);
+            start = at + 1;
+        }
+    }
+    blocks
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,6 +277,26 @@ mod tests {
         assert_eq!(meetings("ab", "aXb", "YZ", &[]), [part(Contested, "ab", "aXb", "YZ")]);
         let want = [part(Kept, "a", "a", "a"), part(Contested, "", "X", "Y"), part(Kept, "b", "b", "b")];
         assert_eq!(meetings("ab", "aXb", "aYb", &[]), want);
+    }
+
+    #[test]
+    fn many_lines_are_compared_in_blocks() {
+        let base: Vec<u32> = (0..40_000).map(|n| n * n % 1009).collect();
+        let mut side = base.clone();
+        side[700] = 5000;
+        side.splice(20_000..20_000, [5001, 5002]);
+        side.drain(30_000..30_400);
+        let hunks = hunks(&base, &side);
+        let lens: Vec<_> = hunks.iter().map(|hunk| (hunk.base.len(), hunk.side.len())).collect();
+        assert_eq!(lens, [(1, 1), (0, 2), (400, 0)]);
+        assert_eq!(hunks[0], Hunk { base: 700..701, side: 700..701 });
+        let mut again = base.clone();
+        for hunk in hunks.iter().rev() {
+            again.splice(hunk.base.clone(), side[hunk.side.clone()].to_vec());
+        }
+        assert_eq!(again, side);
+        let other: Vec<u32> = (0..40_000).map(|n| 2000 + n).collect();
+        assert_eq!(super::hunks(&base, &other), [Hunk { base: 0..40_000, side: 0..40_000 }]);
     }
 
     #[test]

@@ -1,23 +1,18 @@
 //! The merge of one line by words, and of a paragraph that one side only broke into other lines.
 
 use crate::domain::document::weave;
+use crate::domain::document::weave::Effort;
 use crate::domain::document::weave::Hunk;
 use crate::domain::document::weave::Ids;
 use std::collections::HashMap;
 
-/// More bytes than this in all three are not merged by words: nobody writes such a line by hand.
-const MOST: usize = 64 << 10;
-
 /// The line with the edits of both, if they touch different words with a kept word between them. Words that both
 /// edited alike are taken once. `None`: a value that both set, or edits that would stand wall to wall.
-pub fn merge(base: &str, person: &str, agent: &str) -> Option<String> {
-    if base.len() + person.len() + agent.len() > MOST {
-        return None;
-    }
+pub fn merge(base: &str, person: &str, agent: &str, effort: &Effort) -> Option<String> {
     let (base, person, agent) = (runs(base), runs(person), runs(agent));
     let [ids, mine, theirs] = numbers([&base, &person, &agent]);
-    let mine = edits(weave::hunks(&ids, &mine), &person);
-    let theirs = edits(weave::hunks(&ids, &theirs), &agent);
+    let mine = edits(hunks(&ids, &mine, effort)?, &person);
+    let theirs = edits(hunks(&ids, &theirs, effort)?, &agent);
     let mut all = mine;
     all.extend(theirs);
     all.sort_by_key(|edit| (edit.at.start, edit.at.end));
@@ -37,26 +32,26 @@ pub fn merge(base: &str, person: &str, agent: &str) -> Option<String> {
 
 /// Three versions of some lines of which one side only changed the white space: its layout with the words of the
 /// other. `None` if neither did only that, or if the other changed the number of lines too.
-pub fn reflow(base: &str, person: &str, agent: &str) -> Option<String> {
-    if base.len() + person.len() + agent.len() > MOST {
-        return None;
-    }
+pub fn reflow(base: &str, person: &str, agent: &str, effort: &Effort) -> Option<String> {
     let (old, mine, theirs) = (Laid::of(base), Laid::of(person), Laid::of(agent));
     let lines = |text: &str| text.matches('\n').count();
     if old.words.is_empty() {
         return None;
     }
     if mine.words == old.words && lines(agent) == lines(base) {
-        Some(mine.with(&theirs))
+        mine.with(&theirs, &old, effort)
     } else if theirs.words == old.words && lines(person) == lines(base) {
-        Some(theirs.with(&mine))
+        theirs.with(&mine, &old, effort)
     } else {
         None
     }
 }
 
 /// Whether two lines look like versions of one: they share half of their words.
-pub fn related(a: &str, b: &str) -> bool {
+pub fn related(a: &str, b: &str, effort: &Effort) -> bool {
+    if !effort.spend(2 * (a.len() + b.len()) + 50) {
+        return false;
+    }
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let (mut here, mut there, mut shared) = (0, 0, 0);
     for word in a.split_whitespace() {
@@ -82,6 +77,11 @@ struct Edit<'a> {
 
 fn edits<'a>(hunks: Vec<Hunk>, side: &[&'a str]) -> Vec<Edit<'a>> {
     hunks.into_iter().map(|hunk| Edit { at: hunk.base, text: side[hunk.side].to_vec() }).collect()
+}
+
+fn hunks(base: &[u32], side: &[u32], effort: &Effort) -> Option<Vec<Hunk>> {
+    let (_, old, new) = weave::trimmed(base, side);
+    effort.spend(300 * (old.len() + new.len())).then(|| weave::hunks(base, side))
 }
 
 /// Two edits, in order, are apart if a word that both keep stands between them.
@@ -134,12 +134,16 @@ impl<'a> Laid<'a> {
         laid
     }
 
-    /// This layout with the words of `other`.
-    fn with(&self, other: &Laid<'a>) -> String {
+    /// This layout, of the words of `old`, with the words of `other`. `None` if `other` changed white space too.
+    fn with(&self, other: &Laid<'a>, old: &Laid<'a>, effort: &Effort) -> Option<String> {
         let [mine, theirs, _] = numbers([&self.words, &other.words, &[]]);
         let mut text = String::new();
         let mut at = 0;
-        for Hunk { base, side } in weave::hunks(&mine, &theirs) {
+        let hunks = hunks(&mine, &theirs, effort)?;
+        if !old.spaced_as(other, &hunks) {
+            return None;
+        }
+        for Hunk { base, side } in hunks {
             for word in at..base.start {
                 text.extend([self.gaps[word], self.words[word]]);
             }
@@ -157,7 +161,7 @@ impl<'a> Laid<'a> {
                     text.push_str(word);
                     at += 1;
                 } else {
-                    return text;
+                    return Some(text);
                 }
             } else if !base.is_empty() {
                 text.push_str(self.gaps[base.start]);
@@ -179,6 +183,21 @@ impl<'a> Laid<'a> {
             text.extend([self.gaps[word], self.words[word]]);
         }
         text.push_str(self.gaps[self.words.len()]);
-        text
+        Some(text)
+    }
+
+    /// Whether the gaps between words that were kept are the same, whatever the line endings.
+    fn spaced_as(&self, other: &Laid<'_>, hunks: &[Hunk]) -> bool {
+        let plain = |gap: &str| gap.replace('\r', "");
+        let mut from = (0, 0);
+        let end = Hunk { base: self.words.len()..usize::MAX, side: other.words.len()..usize::MAX };
+        hunks.iter().chain([&end]).all(|hunk| {
+            let kept = (from.0 + 1..hunk.base.start).zip(from.1 + 1..hunk.side.start);
+            from = (hunk.base.end, hunk.side.end);
+            kept.into_iter().all(|(old, new)| {
+                let (old, new) = (self.gaps[old], other.gaps[new]);
+                old == new || plain(old) == plain(new)
+            })
+        })
     }
 }

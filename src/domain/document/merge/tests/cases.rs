@@ -137,6 +137,22 @@ fn other_line_breaks_and_other_words() {
         ],
         ["one two\nthree\n", "one\r\ntwo three\r\n", "zero one two\nthree\n", "zero one\r\ntwo three\r\n"],
     ]);
+    clean(&[
+        [
+            "one two\r\nthree four\r\n",
+            "one 2\r\nthree four\r\n",
+            "one two three\r\nfour\r\n",
+            "one 2 three\r\nfour\r\n",
+        ],
+        [
+            "one two\nthree four\n",
+            "one 2\r\nthree four\r\n",
+            "one two three\nfour\n",
+            "one 2 three\r\nfour\r\n",
+        ],
+    ]);
+    // Nor is white space of the person's lost on the way.
+    clashing(&[["one two\nthree four\n", "one 2\nthree  four\n", "one two three\nfour\n"]]);
     let (base, mine) = ("one two three\nfour five six\n", "one two\nthree four\nfive six\n");
     clashing(&[[base, mine, "one 2 three\n\nnew\n\nfour 5 six\n"]]);
 }

@@ -89,6 +89,10 @@ fn lines(text: &str) -> HashMap<&str, usize> {
     counts
 }
 
+fn ended(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
+}
+
 /// Lines of which `side` has more than the base, and how many more.
 fn put_in<'a>(base: &str, side: &'a str) -> Vec<(&'a str, usize)> {
     let old = lines(base);
@@ -138,6 +142,37 @@ fn nothing_that_somebody_wrote_is_lost() {
         clashes += merged.clashes.len();
     }
     assert!(clashes > 500, "{clashes}");
+}
+
+#[test]
+fn what_both_put_in_at_one_place_is_there_once() {
+    for seed in 0..6000 {
+        let mut dice = Dice(seed);
+        let base: Vec<String> =
+            (0..dice.roll(8)).map(|_| dice.of(&["", "x", "- a", "y y"]).to_owned()).collect();
+        let at = dice.roll(base.len() + 1);
+        let block = ["", "both1", "", "both2", ""].map(str::to_owned);
+        let block = &block[dice.roll(2)..5 - dice.roll(2)];
+        let mut side = |who: &str| {
+            let mut lines = base.clone();
+            lines.splice(at..at, block.to_vec());
+            for number in 0..dice.roll(3) {
+                let at = dice.roll(lines.len() + 1);
+                lines.splice(at..at, [format!("{who}{number}"), String::new()]);
+            }
+            ended(&lines)
+        };
+        let (person, agent) = (side("mine"), side("theirs"));
+        let base = ended(&base);
+        let merged = merge(&base, &person, &agent);
+        let told = || format!("seed {seed}\n{base:?}\n{person:?}\n{agent:?}\n{merged:#?}");
+        let counts = lines(&merged.text);
+        assert_eq!([counts.get("both1"), counts.get("both2")], [Some(&1), Some(&1)], "{}", told());
+        for line in lines(&person).into_keys().chain(lines(&agent).into_keys()).filter(|line| solid(line)) {
+            assert!(counts.contains_key(line), "{line:?}, {}", told());
+        }
+        assert_eq!(merged.clashes, [], "{}", told());
+    }
 }
 
 #[test]
