@@ -104,8 +104,8 @@ pub(super) fn read(
     }
     let strict = nest(text, &marks, &covers, family);
     let mut search = Search { text, marks: &marks, family, left: MOST_READINGS };
-    if let Some((covers, found)) = search.settle(&covers, body, false) {
-        return (covers, Ok(found));
+    if let Some(reading) = search.settle(&covers, body, false) {
+        return (reading.covers, Ok(reading.found));
     }
     let strict = strict.map_err(|fault| fault.malformed(text, family));
     (covers, strict)
@@ -119,20 +119,22 @@ struct Search<'a> {
     left: usize,
 }
 
+struct Reading {
+    covers: Vec<Cover>,
+    found: Vec<Component>,
+    /// No marker is hidden by a fence that never ends.
+    is_clean: bool,
+}
+
 impl Search<'_> {
     /// The last fences of what was read from `from` on are tried, if they have to end elsewhere.
-    fn settle(
-        &mut self,
-        covers: &[Cover],
-        from: usize,
-        guessed: bool,
-    ) -> Option<(Vec<Cover>, Vec<Component>)> {
+    fn settle(&mut self, covers: &[Cover], from: usize, guessed: bool) -> Option<Reading> {
         self.left = self.left.checked_sub(1)?;
         let found = match nest(self.text, self.marks, covers, self.family) {
             Ok(found) => found,
             Err(fault) => {
                 let cuts = cuts_for(&fault, self.marks, covers, from);
-                return cuts.into_iter().find_map(|cut| self.cut(covers, cut));
+                return self.best(covers, cuts);
             }
         };
         let last = covers.last().filter(|last| last.at.start >= from && last.is_open_in(self.text));
@@ -141,12 +143,42 @@ impl Search<'_> {
             return None;
         }
         let first = last.and_then(|last| hidden(self.marks, last).iter().find(|mark| mark.alone));
-        let better = first.and_then(|first| self.cut(covers, first.at.start));
-        better.or_else(|| Some((covers.to_vec(), found)))
+        let here = Reading { covers: covers.to_vec(), found, is_clean: first.is_none() };
+        let Some(first) = first else { return Some(here) };
+        // It may be another one that has no end, so that all from there on is read the wrong way round.
+        let ends = self.ends(&here, from);
+        let cuts = [first.at.start].into_iter().chain(ends).collect();
+        self.best(covers, cuts).or(Some(here))
+    }
+
+    /// The first clean reading, or else the first one.
+    fn best(&mut self, covers: &[Cover], cuts: Vec<usize>) -> Option<Reading> {
+        let mut whole = None;
+        for cut in cuts {
+            match self.cut(covers, cut) {
+                Some(reading) if reading.is_clean => return Some(reading),
+                reading => whole = whole.or(reading),
+            }
+        }
+        whole
+    }
+
+    /// Where regions may end within a fence that began in them.
+    fn ends(&self, reading: &Reading, from: usize) -> Vec<usize> {
+        let fences =
+            reading.covers.iter().filter(|cover| cover.kind == Kind::Fence && cover.at.start >= from);
+        let ends = fences.filter_map(|fence| {
+            let lines: Vec<Mark> =
+                hidden(self.marks, fence).iter().filter(|mark| mark.alone).cloned().collect();
+            let (start, found) = (fence.at.start, &reading.found);
+            let around = found.iter().rev().filter(|region| region.body.contains(&start));
+            around.into_iter().find_map(|region| end_of(&lines, &region.name))
+        });
+        ends.collect()
     }
 
     /// The fence that hides the byte `cut` ends before the line of it.
-    fn cut(&mut self, before: &[Cover], cut: usize) -> Option<(Vec<Cover>, Vec<Component>)> {
+    fn cut(&mut self, before: &[Cover], cut: usize) -> Option<Reading> {
         let from = lines::start(self.text, cut);
         let mut covers = before.to_vec();
         covers.retain(|cover| cover.at.start < from);
