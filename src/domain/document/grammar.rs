@@ -1,9 +1,9 @@
 //! Components: the named regions of a document, between `<!-- agent:name -->` and `<!-- /agent:name -->`.
 //!
 //! A marker counts where CommonMark sees neither code nor a quote. A fence that a person has not closed yet would hide
-//! the end of the component it stands in, and all that follows. So where components do not come out whole, the fence
-//! that hides their end is taken to end there, and reading begins anew. A fence that never ends at all hides no line
-//! that is only a marker, as long as the components still come out whole.
+//! the end of the component it stands in, and turn all later fences round. So where components do not come out whole,
+//! or a fence that never ends hides a marker, other readings are tried: in each, a fence ends before a line that is
+//! only a marker, and reading begins anew there. The first whole one stands; without any, it is as CommonMark has it.
 
 mod comments;
 mod covers;
@@ -223,9 +223,9 @@ fn mark(text: &str, start: usize, family: Family) -> Option<Mark> {
         return None;
     }
     let at = start..start + end + 3;
-    let before = &text[lines::start(text, start)..start];
-    let after = &text[at.end..lines::end(text, at.end)];
-    let alone = before.len() <= 3 && before.bytes().all(|byte| byte == b' ') && lines::is_blank(after);
+    let column = lines::first(text, start).map(|line| &text[line..start]);
+    let alone = column.is_some_and(|column| column.len() <= 3 && !column.contains('\t'))
+        && lines::last(text, at.end).is_some();
     Some(Mark { at, name: name.to_owned(), attrs, is_end, alone })
 }
 
@@ -330,13 +330,10 @@ fn nest<'a>(
 
 /// The bytes between two markers, without the rest of the line of the first and what indents the second.
 fn body(text: &str, open: &Range<usize>, close: &Range<usize>) -> Range<usize> {
-    let after = lines::end(text, open.end);
-    let own =
-        after <= close.start && text[..after].ends_with('\n') && lines::is_blank(&text[open.end..after]);
-    let start = if own { after } else { open.end };
-    let before = lines::start(text, close.start);
-    let own = before >= start && lines::is_blank(&text[before..close.start]);
-    start..if own { before } else { close.start }
+    let after = lines::last(text, open.end).filter(|after| *after <= close.start);
+    let start = after.unwrap_or(open.end);
+    let before = lines::first(text, close.start).filter(|before| *before >= start);
+    start..before.unwrap_or(close.start)
 }
 
 /// The marker lines that the fence hides.

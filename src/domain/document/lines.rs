@@ -22,6 +22,24 @@ pub fn end(text: &str, at: usize) -> usize {
     text.as_bytes()[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |after| at + after + 1)
 }
 
+/// Where the line of the byte `at` begins, if nothing but blanks stands before it.
+pub fn first(text: &str, at: usize) -> Option<usize> {
+    let before = text.as_bytes()[..at].iter().rposition(|byte| !matches!(byte, b' ' | b'\t'));
+    match before {
+        None => Some(0),
+        Some(before) => (text.as_bytes()[before] == b'\n').then_some(before + 1),
+    }
+}
+
+/// Where the line of the byte `at` ends, its ending included, if nothing but blanks stands behind it.
+pub fn last(text: &str, at: usize) -> Option<usize> {
+    let after = text.as_bytes()[at..].iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+    match after {
+        None => Some(text.len()),
+        Some(after) => (text.as_bytes()[at + after] == b'\n').then_some(at + after + 1),
+    }
+}
+
 pub fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }

@@ -36,10 +36,9 @@ pub fn strip_comments(text: &str) -> String {
         };
         out.push_str(&text[kept..comment.start.max(kept)]);
         kept = comment.end;
-        let line = lines::start(&out, out.len()).max(body);
-        let after = lines::end(text, kept);
-        if lines::is_blank(&out[line..]) && lines::is_blank(&text[kept..after]) {
-            out.truncate(line);
+        let line = lines::first(&out[body..], out.len() - body);
+        if let (Some(line), Some(after)) = (line, lines::last(text, kept)) {
+            out.truncate(body + line);
             kept = after;
         }
     }
@@ -49,13 +48,13 @@ pub fn strip_comments(text: &str) -> String {
 
 /// The bytes of the comment that begins at `start`.
 fn comment(text: &str, body: usize, start: usize) -> Option<Range<usize>> {
-    let line = lines::start(text, start).max(body);
-    let indent = &text[line..start];
+    let line = lines::first(&text[body..], start - body).map(|line| body + line);
     if text[start..].starts_with('[') {
+        let line = line.filter(|line| start - line <= 3)?;
         let end = lines::end(text, start);
         let said = text[start..end].strip_prefix("[//]:")?.trim().strip_prefix('#')?.trim();
         let is_said = said.starts_with('(') && said.ends_with(')');
-        return (is_said && indent.len() <= 3 && lines::is_blank(indent)).then_some(line..end);
+        return is_said.then_some(line..end);
     }
     if mark(text, start, Family::Agent).is_some() {
         return None;
@@ -63,7 +62,7 @@ fn comment(text: &str, body: usize, start: usize) -> Option<Range<usize>> {
     let end = start + 4 + text[start + 4..].find("-->")? + 3;
     let inside = &text[start + 4..end - 3];
     let marks = |(at, _)| mark(text, start + 4 + at, Family::Agent).is_some();
-    let stops = !lines::is_blank(indent) && inside.lines().skip(1).any(lines::is_blank);
+    let stops = line.is_none() && inside.lines().skip(1).any(lines::is_blank);
     if stops || inside.match_indices("<!--").any(marks) {
         return None;
     }
