@@ -10,8 +10,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 const LANE: &str = "refs/skein/lane";
 
@@ -47,6 +49,10 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("bundle", "", &["Bundles"]),
     ("bundle", "/delta", &["The delta of a bundle"]),
     ("bundle", "/papers", &["The papers of a bundle"]),
+    ("doc", "", &["Session documents"]),
+    ("doc", "/wrote", &["The newest write of a document"]),
+    ("doc-turn", "", &["The turn of a document"]),
+    ("doc-conflict", "", &["The conflict of a document"]),
     ("archive", "", &["Archives"]),
     ("archive", "/workers", &["An archived worker"]),
 ];
@@ -68,6 +74,18 @@ impl Story {
         let mut command = self.world.command(args);
         command.env("SKEIN_CLOCK", clock).env("SKEIN_SEED", self.second.to_string());
         ran(command.envs(more.iter().copied()).output().unwrap())
+    }
+
+    /// The same with standard input.
+    fn fed(&mut self, args: &[&str], input: &str) -> Ran {
+        self.second += 1;
+        let clock = (MOMENT + self.second * 1000).to_string();
+        let mut command = self.world.command(args);
+        command.env("SKEIN_CLOCK", clock).env("SKEIN_SEED", self.second.to_string());
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        ran(child.wait_with_output().unwrap())
     }
 
     /// The blob `path` of the commit at `name`.
@@ -170,6 +188,22 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     story.skein(&["bundle", "save", "fix", "--without", "evidence,messages"], &[]).ok();
     let bundle = story.blob(&story.only_ref("refs/skein/bundle"), "bundle.json");
     found.insert("bundle", without_record(&String::from_utf8(bundle).unwrap()).into_bytes());
+
+    let plan = |status: &str| {
+        format!(
+            "---\nskein_doc: 01k00000000000000000000d0c\n---\n\n<!-- agent:status -->\n{status}\n<!-- /agent:status -->\n"
+        )
+    };
+    story.world.write("plan.md", &plan("idle"));
+    story.skein(&["doc", "preflight", "plan.md"], &[]).ok();
+    story.world.write("plan.md", &plan("blocked"));
+    let answer = "<!-- patch:status -->\nclosed\n<!-- /patch:status -->\n";
+    let args = ["doc", "write", "plan.md", "--origin", "test", "--agent", "pi", "--model", "m"];
+    story.fed(&args, answer).code(3);
+    let doc = story.only_ref("refs/skein/doc");
+    found.insert("doc", story.blob(&doc, "meta.json"));
+    found.insert("doc-turn", story.blob(&doc, "turns/0/01/meta.json"));
+    found.insert("doc-conflict", story.blob(&doc, "conflicts/1.json"));
     found
 }
 

@@ -87,6 +87,24 @@ fn the_transcript_is_what_happens() {
     assert_eq!(masked(&happened), masked(&transcript));
 }
 
+#[test]
+fn two_minutes_with_a_document_are_what_happens() {
+    let world = World::new();
+    let tools = world.root().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let agent = tools.join("slow-agent");
+    fs::write(&agent, "#!/bin/sh\nsleep 2\necho 'It is 42.'\n").unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    world.skein(&["init"]).ok();
+    let transcript = blocks(&read("docs/documents.md"), "Two minutes by hand", "console").concat();
+    let mut happened = String::new();
+    for command in transcript.lines().filter_map(|l| l.strip_prefix("$ ")) {
+        let ran = shell(&world, command, &[&tools]).ok();
+        happened.push_str(&format!("$ {command}\n{}", ran.out));
+    }
+    assert_eq!(masked(&happened), masked(&transcript));
+}
+
 /// `text` with ids and the place of the worktrees blotted out.
 fn masked(text: &str) -> String {
     let id = |w: &str| {

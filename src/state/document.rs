@@ -38,7 +38,7 @@ pub struct DocRecord {
     pub v: u32,
     pub doc: DocId,
     /// Where its file was at that step, below the top of the working tree.
-    pub path: BString,
+    pub path: String,
     /// The branch that was checked out when its file was written last; none where `HEAD` was detached.
     pub branch: Option<RefName>,
     /// How many turns there are.

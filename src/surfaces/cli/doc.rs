@@ -45,10 +45,10 @@ pub fn run(env: &Env, cwd: &Path, verb: &Doc, json: bool, tell: &dyn Fn(&str)) -
             let given = given(cwd, args)?;
             Ok(Page::doc_responded(&verbs::doc::respond(session, place, &given)?, json))
         }
-        Doc::Run { branch, agent, model, jail, dry_run, no_git, .. } => {
-            let (agent, model, jail) = (agent.clone(), model.clone(), jail.clone());
+        Doc::Run { branch, agent, model, jail, dry_run, no_git, argv, .. } => {
+            let (agent, model, jail, argv) = (agent.clone(), model.clone(), jail.clone(), argv.clone());
             let (branch, dry_run, no_git) = (*branch, *dry_run, *no_git);
-            let request = RunRequest { agent, model, branch, dry_run, no_git, jail };
+            let request = RunRequest { agent, argv, model, branch, dry_run, no_git, jail };
             Ok(Page::doc_ran(&verbs::doc::run(session, place, &request)?, json))
         }
         Doc::Patch { component, content, mode, .. } => {

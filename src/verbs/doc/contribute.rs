@@ -65,7 +65,7 @@ pub fn first_record(held: &Held) -> DocRecord {
     DocRecord {
         v: VERSION,
         doc: held.id,
-        path: held.open.name.clone(),
+        path: held.open.name.to_string(),
         branch: None,
         turns: 0,
         open: Vec::new(),
@@ -80,7 +80,7 @@ pub fn first_record(held: &Held) -> DocRecord {
 pub fn next_record(held: &Held) -> DocRecord {
     let last = held.open.state.as_ref().map(|state| state.record.clone());
     let record = last.unwrap_or_else(|| first_record(held));
-    DocRecord { path: held.open.name.clone(), ..record }
+    DocRecord { path: held.open.name.to_string(), ..record }
 }
 
 /// Publishes a step that writes no file.

@@ -20,6 +20,7 @@ use crate::verbs::init;
 use crate::verbs::session::LOCK_WAIT;
 use crate::verbs::session::Session;
 use bstr::BString;
+use bstr::ByteSlice;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -198,10 +199,10 @@ pub fn malformed(place: &Place, why: &Malformed) -> Failure {
 
 /// Refuses where the file that the document was last seen in is still there, and says that it is the same one.
 fn refuse_copy(place: &Place, admin: &Admin, name: &BString, state: &DocState) -> Result<()> {
-    if state.record.path == *name {
+    if state.record.path == name.to_str_lossy() {
         return Ok(());
     }
-    let other = admin.path.join(std::ffi::OsStr::from_bytes(&state.record.path));
+    let other = admin.path.join(&state.record.path);
     let twin = std::fs::read_to_string(&other).ok().and_then(|text| identity(&front(&text).ok()?));
     if twin != Some(state.record.doc) || other.canonicalize().ok().as_ref() == Some(&place.path) {
         return Ok(());

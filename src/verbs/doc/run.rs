@@ -16,6 +16,7 @@ use crate::domain::document::components;
 use crate::host::quoted;
 use crate::state::DocStep;
 use crate::state::TurnRecord;
+use crate::state::WorkerRecord;
 use crate::verbs::dispatch;
 use crate::verbs::doc::agents::Chosen;
 use crate::verbs::doc::agents::choose;
@@ -33,7 +34,9 @@ use crate::verbs::doc::open::Place;
 use crate::verbs::doc::open::malformed;
 use crate::verbs::doc::send::difference;
 use crate::verbs::doc::send::send;
+use crate::verbs::reap;
 use crate::verbs::session::Session;
+use bstr::BStr;
 use bstr::ByteSlice;
 use serde::Serialize;
 
@@ -41,6 +44,8 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Request {
     pub agent: Option<String>,
+    /// The whole command of an agent that is not known by a name.
+    pub argv: Vec<String>,
     pub model: Option<String>,
     /// Onto a branch of the document's own.
     pub branch: bool,
@@ -65,7 +70,15 @@ pub struct Ran {
 
 pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result<Ran> {
     let open = Open::look(session, place.clone())?;
-    let chosen = choose(session, &open.front.fields, request.agent.as_deref(), request.model.as_deref())?;
+    let chosen = match request.argv.first() {
+        Some(program) => Chosen {
+            name: program.rsplit('/').next().unwrap_or(program).to_owned(),
+            argv: request.argv.clone(),
+            more: Vec::new(),
+            model: request.model.clone(),
+        },
+        None => choose(session, &open.front.fields, request.agent.as_deref(), request.model.as_deref())?,
+    };
     let mut ran = Ran {
         path: place.shown.clone(),
         prompt: prompt(session, &open)?,
@@ -85,9 +98,10 @@ pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result
     }
     let last = last_worker(session, &held)?;
     let n = send(session, &mut held, &text)?;
+    let name = held.open.name.clone();
     // While the agent works, the document is anybody's.
     drop(held);
-    let said = ask(session, &place, &chosen, request, (&text, last));
+    let said = ask(session, &place, &chosen, request, (&text, name.as_bstr(), last));
     let mut held = Held::take(session, place, "doc run")?;
     match said {
         Err(failure) => {
@@ -112,6 +126,17 @@ pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result
         ran.commit = Some(commit_now(session, &mut held, Manner::default())?);
     }
     ran.prompt = Some(text);
+    // The newest has the session; one before has nothing that is not on the record.
+    if let Some(last) = last.filter(|_| ran.worker.is_some()) {
+        let names = vec![last.to_string()];
+        let closed = reap::run(session, &reap::Request { names, yes: true, ..reap::Request::default() });
+        if let Err(failure) = closed
+            && failure.token() != Some(Token::NoSuchWorker)
+            && failure.token() != Some(Token::Archived)
+        {
+            session.tell(format!("the worker of the turn before is kept: {failure}"));
+        }
+    }
     Ok(ran)
 }
 
@@ -152,7 +177,7 @@ fn ask(
     place: &Place,
     chosen: &Chosen,
     request: &Request,
-    (prompt, last): (&str, Option<WorkerId>),
+    (prompt, name, last): (&str, &BStr, Option<WorkerId>),
 ) -> Result<Answer> {
     let view = session.view()?;
     let handle = handle(place).unique(|taken| view.handle_taken(taken));
@@ -182,7 +207,8 @@ fn ask(
     let worker = view.worker(&started.worker.to_string())?;
     let log = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
     let text = said(&worker.record.agent, &log);
-    let good = matches!(worker.record.outcome, Outcome::Ready | Outcome::NeedsInput);
+    let good = matches!(worker.record.outcome, Outcome::Ready | Outcome::NeedsInput)
+        || only_typing(&worker.record, name);
     if good && !text.trim().is_empty() {
         return Ok(Answer { worker: worker.id, text });
     }
@@ -198,6 +224,15 @@ fn ask(
             quoted(&place.shown)
         ))
         .into())
+}
+
+/// Whether all that is against a run without a jail is that somebody typed in the document meanwhile.
+fn only_typing(record: &WorkerRecord, name: &BStr) -> bool {
+    let typed = |changed: &String| {
+        let rest = changed.as_bytes().strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b": "))
+    };
+    record.exit == Some(0) && !record.outside.is_empty() && record.outside.iter().all(typed)
 }
 
 /// What the agent said last: of one that tells events, its words after the last tool it used; of another one, all.

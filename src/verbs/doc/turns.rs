@@ -215,7 +215,7 @@ pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown:
     step.remove(crate::state::COMMITTED);
     let record = DocRecord {
         doc,
-        path: held.open.name.clone(),
+        path: held.open.name.to_string(),
         open: Vec::new(),
         committed: 0,
         wrote: None,

@@ -76,6 +76,9 @@ pub enum Doc {
         /// Commit nothing.
         #[arg(long)]
         no_git: bool,
+        /// The command of the agent, if it is none that is known.
+        #[arg(last = true, value_name = "COMMAND", conflicts_with = "agent")]
+        argv: Vec<String>,
     },
     /// Put text into a component, as its attributes and `.skein/components.toml` say.
     Patch {
