@@ -100,7 +100,7 @@ pub struct Request {
     pub interactive: bool,
     /// The worker that it follows on, from whose session it goes on if its kind says so.
     pub follows: Option<WorkerId>,
-    /// It does, whatever its kind says.
+    /// It does, and another one may go on from its own, whatever its kind says.
     pub goes_on: bool,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,

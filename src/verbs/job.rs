@@ -61,6 +61,9 @@ pub struct Job {
     /// The bundles that the brief tells of.
     #[serde(default)]
     pub references: Vec<BundleId>,
+    /// Another one may go on from its session, whatever its kind says.
+    #[serde(default)]
+    pub seeds: bool,
 }
 
 impl Job {
@@ -93,6 +96,7 @@ impl Job {
             letters: Vec::new(),
             window: record.window,
             references: record.loaded.iter().map(|loaded| loaded.bundle).collect(),
+            seeds: request.goes_on,
         }
     }
 
@@ -120,6 +124,7 @@ impl Job {
             letters,
             window: worker.record.window,
             references: Vec::new(),
+            seeds: false,
         }
     }
 

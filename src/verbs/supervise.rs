@@ -297,6 +297,7 @@ fn close(
         note(session, job, recorder)?;
     }
     if finish::close(session, id, &end, seen, exit, flags, outside)? == Outcome::Ready
+        && !job.seeds
         && !is_seed(session, id)
     {
         // Nobody takes it up again, or goes on from it.

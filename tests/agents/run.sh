@@ -105,6 +105,16 @@ cat > "$root/listen.json" << 'SCRIPT'
 ]
 SCRIPT
 
+# And in a document: look, and answer in two places. Somebody types in it meanwhile.
+cat > "$root/document.json" << 'SCRIPT'
+[
+  {"bash": "ls"},
+  {"say": "<!-- patch:status -->\nanswered\n<!-- /patch:status -->\nIt is 42, by the agent.", "after": 2500},
+  {"bash": "ls"},
+  {"say": "It is 48, by the agent."}
+]
+SCRIPT
+
 # Starts the model with a script of its own. Agents find it by its port.
 model() {
     [[ -z $model ]] || kill "$model"
@@ -242,6 +252,49 @@ listen() {
     step reap --yes listen
 }
 
+# Two turns in a document, while a person types a letter every tenth of a second.
+document() {
+    model document
+    git init --quiet "$root/document"
+    cd "$root/document"
+    git commit --quiet --allow-empty --message first
+    step doc init plan.md "The plan"
+    printf '<!-- agent:status -->\nidle\n<!-- /agent:status -->\n' >> plan.md
+    sed -i '/^<!-- agent:exchange/a What is 6 * 7?' plan.md
+    local typed="The answer: 48. Is it of 6 * 8, asked the person?" typing letter
+    (
+        printf 'Notes:\n' >> plan.md
+        for ((letter = 0; letter < ${#typed}; letter++)); do
+            sleep 0.1
+            printf '%s' "${typed:letter:1}" >> plan.md
+        done
+        printf '\n' >> plan.md
+    ) &
+    typing=$!
+    sleep 0.3
+    step doc run --jail "$1" plan.md -- "$program" "${command[@]}" || {
+        git skein show --log doc-plan
+        fail "there is no answer in the document"
+    }
+    wait "$typing"
+    cat plan.md
+    [[ $(tail -n 1 plan.md) == "$typed" ]] || fail "what was typed meanwhile is not whole"
+    for line in "What is 6 * 7?" "It is 42, by the agent." answered; do
+        [[ $(grep -cxF "$line" plan.md) == 1 ]] || fail "not once in the document: $line"
+    done
+    grep -qxF idle plan.md && fail "the status was not replaced"
+    git show HEAD:plan.md | grep -qxF "It is 42, by the agent." || fail "the answer is not committed"
+    git show HEAD:plan.md | grep -qF "asked the person?" && fail "unfinished typing was committed"
+    step doc run --jail "$1" plan.md -- "$program" "${command[@]}" || fail "there is no second answer"
+    [[ $(tail -n 1 plan.md) == "$typed" ]] || fail "what was typed is not whole after the second turn"
+    [[ $(grep -cF ", by the agent." plan.md) == 2 ]] || fail "the answers are not there once each"
+    git show HEAD:plan.md | grep -qxF "$typed" || fail "what was typed was not sent and committed"
+    step doc turn undo plan.md 1
+    grep -qF "It is 42" plan.md && fail "the first answer was not taken back"
+    [[ $(tail -n 1 plan.md) == "$typed" ]] || fail "typing went with the answer"
+    step doc turns plan.md
+}
+
 levels=(none)
 if bwrap --unshare-user --ro-bind / / true 2> "$root/why"; then
     levels+=(bwrap)
@@ -252,6 +305,7 @@ for level in "${levels[@]}"; do
     way "$level"
 done
 ask "${levels[-1]}"
+document "${levels[-1]}"
 if ((${#listens[@]} > 0)); then
     listen "${levels[-1]}"
     printf '\ntests/agents/run.sh: %s was told something while it worked (%s)\n' "$agent" "${levels[-1]}"

@@ -190,13 +190,14 @@ fn ask(
         argv: chosen.argv.clone(),
         jail: request.jail.clone(),
         follows: last,
-        goes_on: last.is_some(),
+        goes_on: true,
         ..dispatch::Request::default()
     };
     let started = match dispatch::run(session, &wanted) {
         Err(failure) if failure.token() == Some(Token::NoSession) => {
-            // It begins anew: the document holds all that was said.
-            (wanted.follows, wanted.goes_on) = (None, false);
+            // The document holds all that was said.
+            session.tell(format!("its session begins anew ({failure})"));
+            wanted.follows = None;
             dispatch::run(session, &wanted)
         }
         started => started,
