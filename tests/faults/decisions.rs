@@ -6,8 +6,10 @@ use crate::faults::state;
 use crate::faults::state::State;
 use crate::faults::sweep;
 use crate::faults::sweep::Act;
+use crate::faults::sweep::Crossed;
 use crate::faults::sweep::Plan;
 use crate::faults::sweep::Scene;
+use crate::support::Ran;
 use crate::support::World;
 use crate::support::ran;
 use serde_json::Value;
@@ -224,19 +226,28 @@ const SUPERVISED: &[Plan] = &[
 fn a_worker_lays_out_its_plan() {
     let world = scenes::still();
     world.skein(&["init"]).ok();
-    sweep::table("worker plan", SUPERVISED, 6, |plan, k| laid_out(&world, plan, k));
+    let (dispatched, mark) = plan_struck(&world.copy(), sweep::COUNT, 1);
+    dispatched.ok();
+    let crossed = Crossed::read(&mark.unwrap());
+    sweep::table("worker plan", SUPERVISED, 6, &crossed, |plan, k| laid_out(&world, plan, k));
 }
 
-fn laid_out(world: &World, plan: Plan, k: u64) -> bool {
-    let world = world.copy();
+/// A dispatch of a worker that plans, whose supervisor is struck, and where it was.
+fn plan_struck(world: &World, plan: Plan, k: u64) -> (Ran, Option<String>) {
     let mark = world.root().join("mark");
     let given = ["dispatch", "--kind", "architect", "--name", "fix", "fix", "--", "sh", "-c", PLANS];
     let mut dispatch = world.command(&given);
     dispatch.env("SKEIN_SUPERVISOR_FAULT", format!("{}:{k}:{}", plan.site, plan.action));
     let dispatched = ran(dispatch.env("SKEIN_FAULT_MARK", &mark).output().unwrap());
-    scenes::all_ended(&world);
-    let struck = mark.exists();
-    let at = std::fs::read_to_string(&mark).unwrap_or_default();
+    scenes::all_ended(world);
+    (dispatched, std::fs::read_to_string(mark).ok())
+}
+
+fn laid_out(world: &World, plan: Plan, k: u64) -> bool {
+    let world = world.copy();
+    let (dispatched, mark) = plan_struck(&world, plan, k);
+    let struck = mark.is_some();
+    let at = mark.unwrap_or_default();
     let log = std::fs::read_dir(world.path(".git/skein/run")).into_iter().flatten().flatten();
     let log: String = log.filter_map(|e| std::fs::read_to_string(e.path().join("log")).ok()).collect();
     sweep::clean(&world, k);

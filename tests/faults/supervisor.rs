@@ -4,6 +4,7 @@
 use crate::faults::scenes;
 use crate::faults::state;
 use crate::faults::sweep;
+use crate::faults::sweep::Crossed;
 use crate::faults::sweep::Plan;
 use crate::support::Ran;
 use crate::support::World;
@@ -39,7 +40,8 @@ fn supervisor() {
     let world = scenes::still();
     world.skein(&["init"]).ok();
     // Mostly the agent sleeps, so more of them than there are processors.
-    sweep::table("supervisor", PLANS, 6, |plan, k| case(&world, plan, k, "none"));
+    let crossed = crossed(&world, "none");
+    sweep::table("supervisor", PLANS, 6, &crossed, |plan, k| case(&world, plan, k, "none"));
 }
 
 /// What a jailed worker has committed is not yet in the repository when its supervisor dies.
@@ -52,7 +54,8 @@ fn supervisor_of_a_jailed_worker() {
     world.skein(&["init"]).ok();
     let plans = PLANS.iter().map(|plan| Plan { stride: plan.stride * 2, ..*plan });
     let plans: Vec<Plan> = plans.collect();
-    sweep::table("supervisor of a jail", &plans, 6, |plan, k| case(&world, plan, k, "bwrap"));
+    let crossed = crossed(&world, "bwrap");
+    sweep::table("supervisor of a jail", &plans, 6, &crossed, |plan, k| case(&world, plan, k, "bwrap"));
 }
 
 /// The files in `run` may be gone after a power cut, and the worktree with a hasty hand: the refs still tell.
@@ -118,6 +121,15 @@ fn what_a_worker_said_outlives_its_supervisor() {
         }
         world.check();
     }
+}
+
+/// Where an undisturbed supervisor can be struck.
+fn crossed(prepared: &World, jail: &str) -> Crossed {
+    let world = prepared.copy();
+    let (dispatched, mark) = dispatch(&world, sweep::COUNT, 1, jail);
+    dispatched.ok();
+    assert_eq!(world.field("fix", "outcome"), "ready");
+    Crossed::read(&mark.unwrap())
 }
 
 fn case(prepared: &World, plan: Plan, k: u64, jail: &str) -> bool {
