@@ -59,7 +59,7 @@ fn an_agent_is_called_by_its_name() {
 
 #[test]
 fn an_agent_that_stays_after_its_last_word_is_done() {
-    for name in ["claude", "codex", "pi", "opencode", "gemini"] {
+    let stays = |name: &str| {
         let script = format!("echo 1 > n; git add n; git commit -qm n; {}; sleep 600", recorded(name));
         let world = agent(World::new(), name, &script);
         let started = Instant::now();
@@ -67,7 +67,13 @@ fn an_agent_that_stays_after_its_last_word_is_done() {
         assert!(started.elapsed().as_secs() < 60);
         assert_eq!(world.field("w", "outcome"), "ready", "{name}");
         assert_eq!(world.field("w", "said")["done"], true, "{name}");
-    }
+    };
+    // Each is given some time to end by itself: they have it together.
+    std::thread::scope(|scope| {
+        for name in ["claude", "codex", "pi", "opencode", "gemini"] {
+            scope.spawn(move || stays(name));
+        }
+    });
 }
 
 #[test]
