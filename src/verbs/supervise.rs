@@ -99,10 +99,13 @@ pub fn start(session: &Session<'_>, job: &Job) -> Result<()> {
         let noted = crate::host::read_optional(&session.local.pid(id)).unwrap_or_default();
         noted.is_some_and(|noted| noted == format!("{pid}\n").as_bytes())
     };
-    let waited = crate::host::wait_until(START, || {
-        known() || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
+    // Once seen is seen: who takes a read that fails later for its end puts back the record of one that runs.
+    let mut seen = false;
+    crate::host::wait_until(START, || {
+        seen = known();
+        seen || !crate::host::start_time(pid).is_some_and(|t| crate::host::alive(pid, t))
     });
-    if waited && known() {
+    if seen || known() {
         return Ok(());
     }
     let said = crate::host::read_optional(&words)?.unwrap_or_default();
