@@ -15,8 +15,9 @@ use crate::domain::document::grammar::Family;
 use crate::domain::document::lines;
 
 /// The text with the patch in its component: on lines of its own, with the document's line ending. Appending and
-/// prepending leave what is there; in components of paragraphs a blank line stands between. A fence that the content
-/// leaves open is closed, so that what follows is read as before. The result has the same components, or none is given.
+/// prepending leave what is there; in components of paragraphs a blank line stands between, and behind what is appended.
+/// A fence that the content leaves open is closed, so that what follows is read as before. The result has the same
+/// components, or none is given.
 pub fn apply(text: &str, patch: &Patch, rule: &Rule, stamp: Option<&str>) -> Result<String, Unpatched> {
     let before = components(text).map_err(Unpatched::Breaks)?;
     let Some(target) = named(&before, &patch.component) else {
@@ -36,6 +37,10 @@ pub fn apply(text: &str, patch: &Patch, rule: &Rule, stamp: Option<&str>) -> Res
     let mut new = joined(old, &entry, rule.mode, is_growing(&target.name), eol);
     if new != old || rule.mode == Mode::Replace {
         new = trimmed(&new, rule).to_owned();
+        // What comes next is a paragraph of its own, whoever writes it.
+        if rule.mode == Mode::Append && is_growing(&target.name) {
+            blank_line(&mut new, eol);
+        }
         // Lines of its own, where the markers share one.
         let goes_on = rule.mode == Mode::Append && !old.is_empty() && new.starts_with(old);
         if inline && !new.is_empty() && !goes_on {

@@ -68,14 +68,14 @@ fn code_in_an_answer_shows_markers_and_hides_no_end() {
 #[test]
 fn appended_paragraphs_stand_apart() {
     for (body, after) in [
-        ("", "new\n"),
-        ("\n", "\nnew\n"),
-        ("old\n", "old\n\nnew\n"),
-        ("old\n\n", "old\n\nnew\n"),
-        ("old\n  \n", "old\n  \nnew\n"),
-        ("❯ é ж\n", "❯ é ж\n\nnew\n"),
-        ("old\n<!-- agent:boundary:26e1b6ab -->\n", "old\n<!-- agent:boundary:26e1b6ab -->\n\nnew\n"),
-        ("# x (HEAD)\n> <!-- agent:boundary:1 -->\n", "# x (HEAD)\n> <!-- agent:boundary:1 -->\n\nnew\n"),
+        ("", "new\n\n"),
+        ("\n", "\nnew\n\n"),
+        ("old\n", "old\n\nnew\n\n"),
+        ("old\n\n", "old\n\nnew\n\n"),
+        ("old\n  \n", "old\n  \nnew\n\n"),
+        ("❯ é ж\n", "❯ é ж\n\nnew\n\n"),
+        ("old\n<!-- agent:boundary:26e1b6ab -->\n", "old\n<!-- agent:boundary:26e1b6ab -->\n\nnew\n\n"),
+        ("# x (HEAD)\n> <!-- agent:boundary:1 -->\n", "# x (HEAD)\n> <!-- agent:boundary:1 -->\n\nnew\n\n"),
     ] {
         for (head, tail) in [("", ""), ("---\n# c\na: 1\n---\nq <!-- \n", "\ntail\n"), ("\u{feff}ж\n", "\n")]
         {
@@ -95,12 +95,12 @@ fn the_whole_content_has_the_ending_of_the_document() {
     let made = put(text, "exchange", "a\n\n```\nb\r\n```\n\nc").unwrap();
     assert_eq!(
         made,
-        "<!-- agent:exchange -->\r\na\r\n\r\n```\r\nb\r\n```\r\n\r\nc\r\n<!-- /agent:exchange -->\r\n"
+        "<!-- agent:exchange -->\r\na\r\n\r\n```\r\nb\r\n```\r\n\r\nc\r\n\r\n<!-- /agent:exchange -->\r\n"
     );
     let text = text.replace("\r\n", "\n");
     assert_eq!(
         put(&text, "exchange", "a\r\nb").unwrap(),
-        "<!-- agent:exchange -->\na\nb\n<!-- /agent:exchange -->\n"
+        "<!-- agent:exchange -->\na\nb\n\n<!-- /agent:exchange -->\n"
     );
 }
 
@@ -186,8 +186,8 @@ fn a_fence_that_is_cut_off_is_closed() {
         ("```\na\n``` ", "```\na\n``` \n"),
     ] {
         let made = put(&make(""), "exchange", content).unwrap();
-        assert_eq!(made, make(after));
-        assert_eq!(put(&made, "exchange", "next").unwrap(), make(&format!("{after}\nnext\n")));
+        assert_eq!(made, make(&format!("{after}\n")));
+        assert_eq!(put(&made, "exchange", "next").unwrap(), make(&format!("{after}\nnext\n\n")));
     }
 }
 
@@ -198,7 +198,7 @@ fn a_fence_that_the_person_left_open_bricks_nothing() {
     assert_eq!(made, text.replace("```\nx\n```\n", "done\n"));
     let made = put(&made, "exchange", "### Re: A\n\n```sh\nls\n```").unwrap();
     assert!(
-        made.contains("q?\n```\nopen\n\n### Re: A\n\n```sh\nls\n```\n<!-- /agent:exchange -->\n"),
+        made.contains("q?\n```\nopen\n\n### Re: A\n\n```sh\nls\n```\n\n<!-- /agent:exchange -->\n"),
         "{made}"
     );
     assert_eq!(components(&made).unwrap().len(), 2);
@@ -214,7 +214,7 @@ fn two_blocks_for_one_component_go_in_once_each() {
     }
     assert_eq!(
         text,
-        "<!-- agent:exchange -->\nq\n<!-- agent:boundary:39a9 -->\n\n### Re: A\n\n### Re: B\n<!-- /agent:exchange -->\n"
+        "<!-- agent:exchange -->\nq\n<!-- agent:boundary:39a9 -->\n\n### Re: A\n\n### Re: B\n\n<!-- /agent:exchange -->\n"
     );
 }
 
@@ -223,7 +223,7 @@ fn nested_components_keep_each_other() {
     let text = "<!-- agent:exchange -->\na\n<!-- agent:status -->\nold\n<!-- /agent:status -->\n<!-- /agent:exchange -->\n";
     assert_eq!(put(text, "status", "new").unwrap(), text.replace("old", "new"));
     let made = put(text, "exchange", "b").unwrap();
-    assert_eq!(made, text.replace("<!-- /agent:exchange", "\nb\n<!-- /agent:exchange"));
+    assert_eq!(made, text.replace("<!-- /agent:exchange", "\nb\n\n<!-- /agent:exchange"));
     for mode in [Mode::Prepend, Mode::Append] {
         assert!(apply(text, &patch("exchange", "b"), &with(mode), None).is_ok());
     }
