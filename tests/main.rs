@@ -21,6 +21,7 @@ mod demo;
 mod dirty;
 mod dock;
 mod doctor;
+mod documents;
 mod endings;
 mod events;
 mod faults;

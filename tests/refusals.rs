@@ -20,7 +20,7 @@ fn refs(world: &World) -> String {
 /// A verb that is refused and changes nothing: no file or ref of the person's, no ref of ours, no worktree,
 /// no configuration.
 #[track_caller]
-fn refused(world: &World, token: &str, code: i32, args: &[&str]) -> Ran {
+pub fn refused(world: &World, token: &str, code: i32, args: &[&str]) -> Ran {
     refused_with(world, token, code, args, |_| {})
 }
 
@@ -987,7 +987,7 @@ fn every_token_is_tested() {
     assert!(tokens.len() > 30, "{tokens:?}");
     let own = include_str!("refusals.rs").split("const UNTESTED").next().unwrap();
     let mut tests = own.to_owned();
-    let below = ["tests", "tests/shapes", "tests/jail", "tests/bundle"]
+    let below = ["tests", "tests/shapes", "tests/jail", "tests/bundle", "tests/documents"]
         .map(|folder| fs::read_dir(root.join(folder)).unwrap());
     for entry in below.into_iter().flatten().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_str().unwrap().to_owned();

@@ -58,6 +58,8 @@ impl Repo {
         }
         let args = ["log", "--follow", "--no-show-signature", "--name-only", "-z", "--format=%x00%H", "--"];
         let call = in_worktree(admin, &args).arg(std::ffi::OsStr::from_bytes(path));
+        // A name may look like a pattern.
+        let call = call.env("GIT_LITERAL_PATHSPECS", "1");
         let said = self.git.expect(&call.reads())?.stdout;
         let mut found: Vec<(Oid, BString)> = Vec::new();
         // NUL, id, NUL; then line feed, name, NUL.

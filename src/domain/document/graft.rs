@@ -86,6 +86,17 @@ fn body<'t>(text: &'t str, name: &str) -> Result<Option<&'t str>, Malformed> {
     Ok(range(text, name)?.map(|range| &text[range]))
 }
 
+/// `bones` with what stands in these components of `text`.
+pub fn filled(bones: &str, text: &str, names: &[String]) -> Result<String, Malformed> {
+    let mut filled = bones.to_owned();
+    for name in names {
+        if let (Some(at), Some(body)) = (range(&filled, name)?, body(text, name)?) {
+            filled.replace_range(at, body);
+        }
+    }
+    Ok(filled)
+}
+
 /// A document of which nothing was sent yet: its front matter and its empty components.
 pub fn skeleton(text: &str, front: usize) -> Result<String, Malformed> {
     let mut bones = text[..front].to_owned();

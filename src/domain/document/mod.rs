@@ -30,6 +30,7 @@ pub use front::front;
 pub use front::set;
 pub use graft::Grafted;
 pub use graft::Touched;
+pub use graft::filled;
 pub use graft::graft;
 pub use graft::skeleton;
 pub use grammar::Component;

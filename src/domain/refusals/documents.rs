@@ -42,7 +42,7 @@ pub const DOCUMENTS: &[Explained] = &[
     },
     Explained {
         token: Token::BadAnswer,
-        means: "The answer is empty, or one of its blocks is not closed. What was given is kept",
+        means: "The answer is empty, or one of its blocks is not closed. One that is not empty is kept",
         show: "`git show refs/skein/doc/<id>:turns/<…>/response`",
         next: "Mend it and give it again",
     },
@@ -72,9 +72,9 @@ pub const DOCUMENTS: &[Explained] = &[
     },
     Explained {
         token: Token::HookFailed,
-        means: "The `pre_patch` command of a component failed, or is not trusted",
+        means: "The `pre_patch` command of a component failed, or did not end within a minute",
         show: "`cat .skein/components.toml`",
-        next: "Mend it, or `git skein trust --yes .skein/components.toml`. Nothing was written",
+        next: "Mend it, then try again. Nothing was written",
     },
     Explained {
         token: Token::NotOurs,

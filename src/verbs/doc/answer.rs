@@ -8,6 +8,7 @@ use crate::domain::Token;
 use crate::domain::document::Answer;
 use crate::domain::document::Format;
 use crate::domain::document::Malformed;
+use crate::domain::document::Mode;
 use crate::domain::document::Patch;
 use crate::domain::document::Touched;
 use crate::domain::document::Unpatched;
@@ -15,12 +16,14 @@ use crate::domain::document::answer as parse;
 use crate::domain::document::append_answer;
 use crate::domain::document::apply;
 use crate::domain::document::components;
+use crate::domain::document::filled;
 use crate::domain::document::graft;
 use crate::domain::document::merge;
 use crate::domain::document::rule;
 use crate::domain::document::skeleton;
 use crate::state::COMMITTED;
 use crate::state::ConflictRecord;
+use crate::state::DocRecord;
 use crate::state::DocStep;
 use crate::state::TurnRecord;
 use crate::state::VERSION;
@@ -95,7 +98,7 @@ pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<A
             .next("give it on standard input")
             .into());
     }
-    let turn = Turn::find(session, held, given)?;
+    let mut turn = Turn::find(session, held, given)?;
     if turn.already {
         return Ok(Answered {
             doc: held.id,
@@ -114,9 +117,18 @@ pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<A
     };
     let rules = Rules::load(&held.open)?;
     let stamp = rules.stamp(session);
+    turn.fill(held, &replaced(held, &parsed, &rules))?;
     let before = given.baseline.clone().unwrap_or_else(|| turn.before.clone());
     let made = make(held, &before, &parsed, &rules, &stamp)?;
     settle(session, held, turn, given, before, made)
+}
+
+/// The components whose text goes when the answer comes in.
+fn replaced(held: &Held, parsed: &Answer, rules: &Rules) -> Vec<String> {
+    let found = components(&held.open.text).unwrap_or_default();
+    let named = |name: &str| parsed.patches.iter().any(|patch| patch.component == name);
+    let replaced = found.iter().filter(|found| rule(found, rules.of(&found.name)).mode == Mode::Replace);
+    replaced.map(|found| found.name.clone()).filter(|name| named(name)).collect()
 }
 
 fn settle(
@@ -137,6 +149,9 @@ fn settle(
     }
     let mut step = DocStep::default();
     step.put(&session.repo, &turn_file(n, "response"), given.text.as_bytes())?;
+    if !whole {
+        return put_by(session, held, turn, step, (record, refused));
+    }
     let known = known_after(held, session, &turn, &before, &after, &touched)?;
     if turn.record.sent.is_none() && held.open.known(session)?.is_none() {
         // Nothing was sent yet: what is committed before is not what this adds to.
@@ -144,7 +159,7 @@ fn settle(
     }
     let answered = TurnRecord {
         answered: Some(session.clock.now_secs()),
-        failed: (!whole).then(|| "no block of it could be applied".to_owned()),
+        failed: None,
         origin: given.origin.clone().or(turn.record.origin.clone()),
         agent: given.agent.clone().or(turn.record.agent.clone()),
         model: given.model.clone().or(turn.record.model.clone()),
@@ -172,6 +187,31 @@ fn settle(
         refused,
         conflicts,
         kept,
+    })
+}
+
+/// Keeps an answer of which no block could be applied. The turn waits for another one, and what the agent knows is what
+/// it was.
+fn put_by(
+    session: &Session<'_>,
+    held: &mut Held,
+    turn: Turn,
+    mut step: DocStep,
+    (record, refused): (DocRecord, Vec<(String, String)>),
+) -> Result<Answered> {
+    let n = turn.record.n;
+    let failed = Some("no block of it could be applied".to_owned());
+    step.put_turn(&session.repo, &TurnRecord { failed, ..turn.record })?;
+    publish(session, held, step, &record, &format!("turn {n} refused"))?;
+    Ok(Answered {
+        doc: held.id,
+        path: held.open.place.shown.clone(),
+        turn: n,
+        already: false,
+        patched: Vec::new(),
+        refused,
+        conflicts: Vec::new(),
+        kept: kept(held, n)?,
     })
 }
 
@@ -309,6 +349,15 @@ impl Turn {
             touched: Touched::Nothing,
         };
         Ok(Turn { record, before, known, already: false })
+    }
+
+    /// Where nothing was sent yet, what is replaced is not in the way of what replaces it.
+    pub fn fill(&mut self, held: &Held, names: &[String]) -> Result<()> {
+        if self.known.is_none() && self.record.sent.is_none() {
+            self.before = filled(&self.before, &held.open.text, names)
+                .map_err(|why| malformed(&held.open.place, &why))?;
+        }
+        Ok(())
     }
 }
 

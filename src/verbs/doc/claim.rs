@@ -74,6 +74,8 @@ fn first_text(doc: DocId, title: &str, scaffold: &Scaffold) -> String {
 /// Gives the document at `place` an identity; with `new` another one than it has.
 pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claimed> {
     session.refuse_in_worker("doc claim")?;
+    // What is refused prepares nothing.
+    Open::look_unsure(session, place.clone())?;
     crate::verbs::init::ensure_known(session)?;
     let at = beside(&place.path);
     for _ in 0..ROUNDS {

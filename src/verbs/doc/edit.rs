@@ -70,8 +70,11 @@ pub fn patch(
             bad(&held, component, &format!("the document would not parse: {}", why.says))
         }
     };
-    let turn =
+    let mut turn =
         Turn::unasked(session, &held, held.open.state.as_ref().map_or(1, |state| state.record.turns + 1))?;
+    if rule.mode == Mode::Replace {
+        turn.fill(&held, &[component.to_owned()])?;
+    }
     // The component may be one that was typed and not sent yet.
     let (before, after) = match put(&turn.before) {
         Ok(after) => (turn.before.clone(), after),
