@@ -2,6 +2,7 @@
 
 mod baseline;
 mod bytes;
+mod git;
 mod merge;
 mod refused;
 
@@ -194,5 +195,5 @@ fn agent(world: &World, script: &str) {
 /// Files of ours in a folder of the person's.
 fn left(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.contains("skein")).collect()
+    names.filter(|name| name.ends_with('~') || name.ends_with(".tmp")).collect()
 }

@@ -121,10 +121,11 @@ fn attempt(session: &Session<'_>, held: &mut Held, manner: Manner) -> Result<Opt
         return Ok(Some(done));
     }
     let target = Target::find(session, open)?;
-    refuse_elsewhere(open, &state, &target, manner)?;
+    // A rebase has left the branch, too, and comes back to it.
     if let Some((what, _)) = repo.in_progress(&open.admin)? {
         return Err(in_progress(open, what));
     }
+    refuse_elsewhere(open, &state, &target, manner)?;
     let blob = content(session, open, &state, &target, known)?;
     let mode = mode(session, open, &target);
     let mut record = next_record(held);
