@@ -5,6 +5,7 @@ mod bytes;
 mod git;
 mod merge;
 mod refused;
+mod verbs;
 
 use crate::support::Ran;
 use crate::support::World;

@@ -1,11 +1,13 @@
 //! What an agent did to some text, done to another version of it: component by component, wherever these stand now.
 
 use crate::domain::document::Malformed;
+use crate::domain::document::grammar::Component;
 use crate::domain::document::grammar::components;
 use crate::domain::document::merge::Clash;
 use crate::domain::document::merge::merge;
 use serde::Deserialize;
 use serde::Serialize;
+use std::ops::Range;
 
 /// What part of a document was written to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +61,16 @@ pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result
     };
     let before = components(person)?.len();
     for name in names {
-        let (Some(old), Some(new)) = (body(base, name)?, body(agent, name)?) else { continue };
-        let Some(range) = range(&grafted.text, name)? else {
+        let (Some(old), Some(new)) = (found(base, name)?, found(agent, name)?) else { continue };
+        let Some(mine) = found(&grafted.text, name)? else {
             grafted.missing.push(name.clone());
             continue;
         };
-        let merged = merge(old, &grafted.text[range.clone()], new);
+        // Where a marker shares its line with the text in one of them, that belongs to what is compared.
+        let shares = [&old, &new, &mine].iter().any(|found| found.body.start == found.open.end);
+        let part = |found: &Component| if shares { between(found) } else { found.body.clone() };
+        let range = part(&mine);
+        let merged = merge(&base[part(&old)], &grafted.text[range.clone()], &agent[part(&new)]);
         let first = grafted.text[..range.start].bytes().filter(|b| *b == b'\n').count();
         grafted.text.replace_range(range, &merged.text);
         grafted.clashes.extend(merged.clashes.into_iter().map(|clash| {
@@ -78,20 +84,21 @@ pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result
     }
 }
 
-fn range(text: &str, name: &str) -> Result<Option<std::ops::Range<usize>>, Malformed> {
-    Ok(components(text)?.into_iter().find(|component| component.name == name).map(|found| found.body))
+fn found(text: &str, name: &str) -> Result<Option<Component>, Malformed> {
+    Ok(components(text)?.into_iter().find(|component| component.name == name))
 }
 
-fn body<'t>(text: &'t str, name: &str) -> Result<Option<&'t str>, Malformed> {
-    Ok(range(text, name)?.map(|range| &text[range]))
+/// All between its markers.
+fn between(found: &Component) -> Range<usize> {
+    found.open.end..found.close.start
 }
 
 /// `bones` with what stands in these components of `text`.
 pub fn filled(bones: &str, text: &str, names: &[String]) -> Result<String, Malformed> {
     let mut filled = bones.to_owned();
     for name in names {
-        if let (Some(at), Some(body)) = (range(&filled, name)?, body(text, name)?) {
-            filled.replace_range(at, body);
+        if let (Some(bare), Some(full)) = (found(&filled, name)?, found(text, name)?) {
+            filled.replace_range(between(&bare), &text[between(&full)]);
         }
     }
     Ok(filled)
@@ -100,12 +107,15 @@ pub fn filled(bones: &str, text: &str, names: &[String]) -> Result<String, Malfo
 /// A document of which nothing was sent yet: its front matter and its empty components.
 pub fn skeleton(text: &str, front: usize) -> Result<String, Malformed> {
     let mut bones = text[..front].to_owned();
-    let mut markers: Vec<std::ops::Range<usize>> =
+    let mut markers: Vec<Range<usize>> =
         components(text)?.into_iter().flat_map(|component| [component.open, component.close]).collect();
     markers.sort_by_key(|marker| marker.start);
-    for marker in markers {
+    for (index, marker) in markers.iter().enumerate() {
         bones.push_str(&text[marker.clone()]);
-        if !bones.ends_with('\n') {
+        // Markers that share a line do so here.
+        let next = markers.get(index + 1).and_then(|next| text.get(marker.end..next.start));
+        let shares = next.is_some_and(|between| !between.contains('\n'));
+        if !bones.ends_with('\n') && !shares {
             bones.push_str(if text[marker.end..].starts_with("\r\n") { "\r\n" } else { "\n" });
         }
     }

@@ -123,7 +123,8 @@ fn bring_in(session: &mut Session<'_>, task: &mut Task) -> Result<()> {
     let Some(id) = task.worker else { return Ok(()) };
     let outcome = session.view()?.worker(&id.to_string())?.record.outcome;
     task.outcome = Some(outcome);
-    if outcome != Outcome::Ready {
+    // What it did not commit is taken, too; whether it waits for something else `import` knows.
+    if !matches!(outcome, Outcome::Ready | Outcome::NeedsInput) {
         task.why = Some(format!("it is {outcome}"));
         return Ok(());
     }
@@ -146,6 +147,9 @@ fn report(tasks: &[Task]) -> String {
                 "{handle} has changed {paths} files: `git skein show --diff {handle}`, `git skein land {handle}`\n\n"
             )),
             (None, Some(why)) if handle.is_empty() => text.push_str(&format!("No worker was started: {why}\n\n")),
+            (None, Some(_)) if task.outcome == Some(Outcome::NeedsInput) => {
+                text.push_str(&format!("{handle} waits for you: `git skein verdict {handle}`\n\n"));
+            }
             (None, Some(why)) => {
                 text.push_str(&format!("{handle} has no work to show, {why}: `git skein show --log {handle}`\n\n"));
             }

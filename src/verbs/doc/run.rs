@@ -3,6 +3,7 @@
 
 use crate::domain::Agent;
 use crate::domain::Failure;
+use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Outcome;
 use crate::domain::RefName;
@@ -209,7 +210,7 @@ fn ask(
     let log = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();
     let text = said(&worker.record.agent, &log);
     let good = matches!(worker.record.outcome, Outcome::Ready | Outcome::NeedsInput)
-        || only_typing(&worker.record, name);
+        || only_typed_in(&worker.record, name);
     if good && !text.trim().is_empty() {
         return Ok(Answer { worker: worker.id, text });
     }
@@ -227,13 +228,23 @@ fn ask(
         .into())
 }
 
-/// Whether all that is against a run without a jail is that somebody typed in the document meanwhile.
-fn only_typing(record: &WorkerRecord, name: &BStr) -> bool {
-    let typed = |changed: &String| {
-        let rest = changed.as_bytes().strip_prefix(name.as_bytes());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b": "))
+/// Whether all that went wrong is that a file changed while it worked, and that is the document, or what an editor keeps
+/// beside it; or any file, where a jail kept the agent from it. It ended well, and changed nothing itself.
+fn only_typed_in(record: &WorkerRecord, name: &BStr) -> bool {
+    let (folder, file) = parted(name);
+    let beside = |path: &String| {
+        let (other, path) = parted(path.as_bytes());
+        other == folder && path.contains_str(file)
     };
-    record.exit == Some(0) && !record.outside.is_empty() && record.outside.iter().all(typed)
+    record.exit == Some(0)
+        && record.flags == [Flag::OutsideChanged]
+        && record.tip == Some(record.base)
+        && (!record.jail.is_none() || record.outside.iter().all(beside))
+}
+
+/// The folder of a path, and the name in it.
+fn parted(path: &[u8]) -> (&[u8], &[u8]) {
+    path.rsplit_once_str("/").unwrap_or((b"", path))
 }
 
 /// What the agent said last: of one that tells events, its words after the last tool it used; of another one, all.
