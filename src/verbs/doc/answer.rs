@@ -6,6 +6,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Answer;
+use crate::domain::document::Asked;
 use crate::domain::document::Format;
 use crate::domain::document::Malformed;
 use crate::domain::document::Mode;
@@ -17,8 +18,7 @@ use crate::domain::document::append_answer;
 use crate::domain::document::apply;
 use crate::domain::document::components;
 use crate::domain::document::filled;
-use crate::domain::document::graft;
-use crate::domain::document::merge;
+use crate::domain::document::known_after;
 use crate::domain::document::rule;
 use crate::domain::document::skeleton;
 use crate::state::COMMITTED;
@@ -152,8 +152,11 @@ fn settle(
     if !whole {
         return put_by(session, held, turn, step, (record, refused));
     }
-    let known = known_after(held, session, &turn, &before, &after, &touched)?;
-    if turn.record.sent.is_none() && held.open.known(session)?.is_none() {
+    let now = held.open.known(session)?;
+    let asked = if turn.record.sent.is_some() { Asked::With(turn.known.as_deref()) } else { Asked::No };
+    let known = known_after(asked, now.as_deref(), (&before, &after), &touched)
+        .map_err(|why| malformed(&held.open.place, &why))?;
+    if turn.record.sent.is_none() && now.is_none() {
         // Nothing was sent yet: what is committed before is not what this adds to.
         step.put(&session.repo, COMMITTED, before.as_bytes())?;
     }
@@ -213,29 +216,6 @@ fn put_by(
         conflicts: Vec::new(),
         kept: kept(held, n)?,
     })
-}
-
-/// What the agent knows of the text, with its answer in it. Others may have answered since this turn was sent.
-fn known_after(
-    held: &Held,
-    session: &Session<'_>,
-    turn: &Turn,
-    before: &str,
-    after: &str,
-    touched: &Touched,
-) -> Result<String> {
-    let now = held.open.known(session)?;
-    if turn.record.sent.is_none() {
-        let Some(now) = now else { return Ok(after.to_owned()) };
-        let grafted = graft(before, &now, after, touched).map_err(|why| malformed(&held.open.place, &why))?;
-        return Ok(grafted.text);
-    }
-    match now {
-        Some(now) if turn.known.as_ref() != Some(&now) => {
-            Ok(merge(turn.known.as_deref().unwrap_or_default(), &now, after).text)
-        }
-        _ => Ok(after.to_owned()),
-    }
 }
 
 fn make(held: &Held, before: &str, parsed: &Answer, rules: &Rules, stamp: &str) -> Result<Made> {
