@@ -84,22 +84,60 @@ pub fn create(path: &Path, fill: impl FnOnce(File) -> Result<()>) -> Result<Opti
         return Ok(None);
     }
     fault::file().map_err(failed)?;
-    let temp = tempfile::Builder::new()
-        .prefix(BESIDE)
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(parent(path))
-        .map_err(failed)?;
-    fill(temp.as_file().try_clone().map_err(failed)?)?;
-    temp.as_file().sync_all().map_err(failed)?;
-    let len = temp.as_file().metadata().map_err(failed)?.len();
-    fault::file().map_err(failed)?;
-    match temp.persist_noclobber(path) {
-        Err(e) if e.error.kind() == ErrorKind::AlreadyExists => return Ok(None),
-        kept => kept.map_err(|e| failed(e.error))?,
+    // Without a name as long as it is not whole, where the system knows such files: who dies leaves nothing.
+    let unnamed = unnamed(parent(path));
+    let named = match &unnamed {
+        Some(_) => None,
+        None => Some(
+            tempfile::Builder::new()
+                .prefix(BESIDE)
+                .suffix(".tmp")
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(parent(path))
+                .map_err(failed)?,
+        ),
     };
+    let Some(file) = unnamed.as_ref().or(named.as_ref().map(|temp| temp.as_file())) else { return Ok(None) };
+    fill(file.try_clone().map_err(failed)?)?;
+    file.sync_all().map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    fault::file().map_err(failed)?;
+    let placed = match named {
+        Some(temp) => temp.persist_noclobber(path).map(drop).map_err(|e| e.error),
+        None => name(file, path),
+    };
+    match placed {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        placed => placed.map_err(failed)?,
+    }
     sync_dir(parent(path))?;
     Ok(Some(len))
+}
+
+#[cfg(target_os = "linux")]
+fn unnamed(dir: &Path) -> Option<File> {
+    use rustix::fs::Mode;
+    use rustix::fs::OFlags;
+    let open = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let there = Path::new(OPEN_FILES).exists();
+    there.then(|| rustix::fs::open(dir, open, Mode::from_raw_mode(0o666)).ok()).flatten().map(File::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path) -> Option<File> {
+    None
+}
+
+/// Where a file without a name can be reached.
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// Gives a name to a file that has none.
+fn name(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::AtFlags;
+    use rustix::fs::CWD;
+    use std::os::fd::AsRawFd;
+    let from = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    rustix::fs::linkat(CWD, from, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
 }
 
 /// Removes what writers left half-written in `dir`. One that still writes there fails.
