@@ -16,7 +16,9 @@ use std::fs;
 use std::fs::File;
 use std::io;
 use std::io::ErrorKind;
+use std::io::Read;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -26,20 +28,26 @@ use std::time::Instant;
 /// Between two looks at a file that is being written.
 const REST: Duration = Duration::from_millis(25);
 
-/// How long a file may stay empty that was not: some editors truncate first and write then.
+/// How long a file may stay empty or away that was not: some editors truncate first, or move the old one away, and
+/// write then.
 const EMPTY: Duration = Duration::from_millis(500);
 
 /// How long a file that never rests is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the file at `path` holds. If that is not what somebody wrote who is known to be done, it is read until it
-/// stays the same for `rest`.
-pub fn read_at_rest(path: &Path, rest: Duration, known: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {
-    let read = || fault::file().and_then(|()| fs::read(path)).map_err(|e| failure("reading", path, e));
+/// What the file at `path` holds; `None` where there is none. If that is not what somebody wrote who is known to be
+/// done, it is read until it stays the same for `rest`.
+pub fn read_at_rest(path: &Path, rest: Duration, known: impl Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
+    let read = || match fault::file().and_then(|()| read(path)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Err(is_link(path)),
+        Err(e) => Err(failure("reading", path, e)),
+    };
     let mut bytes = read()?;
     let (started, mut since) = (Instant::now(), Instant::now());
-    while !known(&bytes) && started.elapsed() < PATIENCE {
-        let wanted = if bytes.is_empty() { EMPTY } else { rest };
+    while !bytes.as_deref().is_some_and(&known) && started.elapsed() < PATIENCE {
+        let wanted = if bytes.as_deref().unwrap_or_default().is_empty() { EMPTY } else { rest };
         if since.elapsed() >= wanted {
             break;
         }
@@ -74,11 +82,15 @@ pub fn lay_beside(path: &Path, beside: &Path, new: &[u8]) -> Result<()> {
 pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
     let failed = |e| failure("replacing", path, e);
     fault::file().map_err(failed)?;
-    if fs::read(path).map_err(failed)? != seen {
-        return Ok(false);
+    match read(path) {
+        Ok(now) if now == seen => {}
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+        // Or it is away: some editors move it before they write a new one.
+        _ => return Ok(false),
     }
     match renameat_with(CWD, path, CWD, beside, RenameFlags::EXCHANGE) {
         Ok(()) => {}
+        Err(rustix::io::Errno::NOENT) if !path.exists() => return Ok(false),
         // This file system knows no such step.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
             fs::rename(beside, path).map_err(failed)?;
@@ -87,13 +99,21 @@ pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
         Err(e) => return Err(failed(e.into())),
     }
     fault::point("document: swapped");
-    if fs::read(beside).map_err(failed)? != seen {
+    if !read(beside).is_ok_and(|was| was == seen) {
         renameat_with(CWD, path, CWD, beside, RenameFlags::EXCHANGE).map_err(|e| failed(e.into()))?;
         return Ok(false);
     }
     sync_dir(parent(path))?;
     forget(beside).map_err(failed)?;
     Ok(true)
+}
+
+/// What the file itself holds, and nothing that it leads to.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn forget(path: &Path) -> io::Result<()> {
@@ -107,6 +127,13 @@ fn forget(path: &Path) -> io::Result<()> {
 pub fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.skein~"))
+}
+
+fn is_link(path: &Path) -> crate::domain::Failure {
+    Refusal::new(Token::OutsideWorktree, format!("{} has become a link", path.display()))
+        .show(format!("ls -l {}", quoted(path)))
+        .next("give the file that it leads to; nothing was written")
+        .into()
 }
 
 fn read_only(path: &Path) -> crate::domain::Failure {

@@ -37,8 +37,9 @@ pub fn run(env: &Env, cwd: &Path, verb: &Doc, json: bool, tell: &dyn Fn(&str)) -
         }
         Doc::Preflight { .. } => Ok(Page::doc_preflight(&verbs::doc::preflight(session, place)?, json)),
         Doc::Write(args) => {
-            let mut held = verbs::doc::Held::take(session, place, "doc write")?;
+            // The lock waits for nobody who is still thinking.
             let given = given(cwd, args)?;
+            let mut held = verbs::doc::Held::take(session, place, "doc write")?;
             Ok(Page::doc_answered("doc write", &verbs::doc::answer(session, &mut held, &given)?, json))
         }
         Doc::Respond(args) => {

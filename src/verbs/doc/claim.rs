@@ -83,6 +83,7 @@ pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claim
         let shown = open.place.shown.clone();
         let known = open.id.filter(|_| !new);
         if let Some(doc) = known.filter(|_| open.front.fields.skein_doc.is_some()) {
+            forget_old(&at, doc, &open.text)?;
             return Ok(Claimed { doc, path: shown, already: true });
         }
         let doc = known.unwrap_or_else(|| fresh(session));
@@ -93,6 +94,13 @@ pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claim
         }
     }
     Err(busy(&place))
+}
+
+/// A claim that died when the two had changed places left what was there before.
+fn forget_old(at: &Path, doc: DocId, text: &str) -> Result<()> {
+    let left = crate::host::read_optional(at)?.and_then(|left| String::from_utf8(left).ok());
+    let claimed = left.and_then(|left| set(&left, KEY, &doc.to_string()).ok());
+    if claimed.as_deref() == Some(text) { crate::host::remove_tree(at) } else { Ok(()) }
 }
 
 /// How often a file that is written meanwhile is read again.

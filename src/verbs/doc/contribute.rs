@@ -29,6 +29,7 @@ use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::malformed;
 use crate::verbs::session::Session;
+use std::time::Duration;
 
 /// How often a file that is written meanwhile is merged again.
 const ROUNDS: usize = 20;
@@ -131,7 +132,11 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
         let file = Laid::lay(open, &new)?;
         crate::fault::point("document: laid beside");
         if !file.is_current(open)? {
-            open.look_again(session)?;
+            if let Err(gone) = open.look_again(session) {
+                // What nobody has recorded, nobody finishes.
+                left.as_ref().map_or(Ok(()), |_| crate::host::remove_tree(&file.at))?;
+                return Err(gone);
+            }
             continue;
         }
         let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
@@ -212,7 +217,7 @@ impl Laid {
     }
 
     fn is_current(&self, open: &Open) -> Result<bool> {
-        let now = crate::host::read_optional(&open.place.path)?;
+        let now = crate::host::read_at_rest(&open.place.path, Duration::ZERO, |_| true)?;
         Ok(now.as_deref() == Some(open.text.as_bytes()))
     }
 

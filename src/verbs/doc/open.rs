@@ -44,13 +44,17 @@ pub struct Place {
 pub fn place(cwd: &Path, file: &Path) -> Result<Place> {
     let shown = file.display().to_string();
     let given = cwd.join(file);
-    let path = given.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-        Refusal::new(Token::NoDocument, format!("there is no file {shown}"))
-            .show(format!("ls -l {}", quoted(&given)))
-            .next(format!("make one: git skein doc init {}", quoted(file)))
-    })?;
+    let path = given.canonicalize().ok().filter(|path| path.is_file());
+    let path = path.ok_or_else(|| no_file(&shown, &given))?;
     let folder = given.parent().unwrap_or(cwd).to_owned();
     Ok(Place { shown, path, folder })
+}
+
+fn no_file(shown: &str, path: &Path) -> Failure {
+    Refusal::new(Token::NoDocument, format!("there is no file {shown}"))
+        .show(format!("ls -l {}", quoted(path)))
+        .next(format!("make one: git skein doc init {}", quoted(shown)))
+        .into()
 }
 
 /// A document as it stands.
@@ -86,7 +90,7 @@ impl Open {
     /// The same of what may be a copy.
     pub fn look_unsure(session: &Session<'_>, place: Place) -> Result<Open> {
         let (name, admin) = in_worktree(session, &place)?;
-        let text = text(&place, crate::host::read_at_rest(&place.path, Duration::ZERO, |b| !b.is_empty())?)?;
+        let text = text(&place, Duration::ZERO, |bytes| !bytes.is_empty())?;
         let front = front(&text).map_err(|why| malformed(&place, &why))?;
         let id = identity(&front);
         let state = id.map(|id| DocState::load(&session.repo, id)).transpose()?.flatten();
@@ -105,8 +109,7 @@ impl Open {
         };
         let is_known =
             |bytes: &[u8]| session.repo.objects.hash_blob(bytes).is_ok_and(|oid| known.contains(&oid));
-        let bytes = crate::host::read_at_rest(&self.place.path, REST, is_known)?;
-        self.text = text(&self.place, bytes)?;
+        self.text = text(&self.place, REST, is_known)?;
         self.front = front(&self.text).map_err(|why| malformed(&self.place, &why))?;
         match identity(&self.front) == self.id {
             true => Ok(()),
@@ -164,7 +167,10 @@ fn in_worktree(session: &Session<'_>, place: &Place) -> Result<(BString, Admin)>
     Ok((name.as_os_str().as_bytes().into(), Admin { dir: dirs.git.clone(), path: top }))
 }
 
-fn text(place: &Place, bytes: Vec<u8>) -> Result<String> {
+/// What the file holds, when it has come to rest.
+fn text(place: &Place, rest: Duration, known: impl Fn(&[u8]) -> bool) -> Result<String> {
+    let bytes = crate::host::read_at_rest(&place.path, rest, known)?;
+    let bytes = bytes.ok_or_else(|| no_file(&place.shown, &place.path))?;
     let refused = |what: &str| {
         Refusal::new(Token::NotText, format!("{} is no text: {what}", place.shown))
             .show(format!("file {}", quoted(&place.path)))
