@@ -124,17 +124,23 @@ impl Repo {
         }
     }
 
-    /// Enters `path` into the index of the worktree. False if another git has the index.
-    pub fn enter_into_index(&self, admin: &Admin, path: &BStr, mode: Mode, oid: Oid) -> Result<bool> {
-        if admin.dir.join("index.lock").exists() {
-            return Ok(false);
+    /// Sets what the index of the worktree has at `path`. The inner error is git's own: another git may have it.
+    pub fn set_index_entry(
+        &self,
+        admin: &Admin,
+        path: &BStr,
+        entry: Option<(Mode, Oid)>,
+    ) -> Result<std::result::Result<(), String>> {
+        let mut line = match entry {
+            Some((mode, oid)) => format!("{mode} {oid}\t"),
+            None => format!("0 {}\t", "0".repeat(self.objects.hash.len_in_hex())),
         }
-        let mut line = format!("{mode} {oid}\t").into_bytes();
+        .into_bytes();
         line.extend_from_slice(path);
         line.push(0);
         let call = in_worktree(admin, &["update-index", "-z", "--index-info"]).stdin(&line);
         let done = self.git.run(&call)?;
-        Ok(done.ok())
+        Ok(if done.ok() { Ok(()) } else { Err(done.words()) })
     }
 
     /// A commit object that git signs as the person has set it up. The inner error is git's own.

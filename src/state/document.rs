@@ -22,7 +22,8 @@ use serde::Serialize;
 pub const TEXT: &str = "text";
 /// The file as it was sent last.
 pub const BASELINE: &str = "baseline";
-/// [`TEXT`] as it was when it was committed last.
+/// [`TEXT`] as it was when it was committed last; before that, what the branch had when something was sent first. Where
+/// it had nothing, it is not there.
 pub const COMMITTED: &str = "committed";
 /// What the newest write merged: [`Wrote`] tells of them, and here they live.
 pub const LAST_BEFORE: &str = "last/before";

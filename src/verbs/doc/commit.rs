@@ -14,6 +14,7 @@ use crate::host::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
+use crate::state::BASELINE;
 use crate::state::COMMITTED;
 use crate::state::DocState;
 use crate::state::DocStep;
@@ -30,9 +31,14 @@ use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 /// How often a branch that moves meanwhile is tried again.
 const ROUNDS: usize = 5;
+
+/// How often, and how far apart, an index that another git has is tried.
+const LOOKS: usize = 50;
+const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Serialize)]
 pub struct Committed {
@@ -73,13 +79,82 @@ pub fn commit_held(session: &Session<'_>, held: &mut Held) -> Result<Option<Oid>
 }
 
 pub fn commit_now(session: &Session<'_>, held: &mut Held, manner: Manner) -> Result<Committed> {
+    let mut index = Index::default();
+    let done = rounds(session, held, manner, &mut index);
+    if matches!(&done, Err(failure) if failure.token().is_some()) {
+        index.put_back(session, &held.open)?;
+    }
+    done
+}
+
+fn rounds(session: &Session<'_>, held: &mut Held, manner: Manner, index: &mut Index) -> Result<Committed> {
     for _ in 0..ROUNDS {
-        match attempt(session, held, manner)? {
+        match attempt(session, held, manner, index)? {
             Some(done) => return Ok(done),
             None => held.open.state = DocState::load(&session.repo, held.id)?,
         }
     }
     Err(moved(&held.open))
+}
+
+/// What was done to the person's index.
+#[derive(Default)]
+struct Index {
+    was: Option<Option<(Mode, Oid)>>,
+    now: Option<(Mode, Oid)>,
+}
+
+impl Index {
+    /// Brings that one entry along, if it is the old version: what they have staged stays. It comes before the branch:
+    /// whoever dies in between leaves the new version staged, and never that it be taken back.
+    fn enter(
+        &mut self,
+        session: &Session<'_>,
+        open: &Open,
+        target: &Target,
+        new: (Mode, Oid),
+    ) -> Result<bool> {
+        let repo = &session.repo;
+        let found = match repo.indexed_at(&open.admin, open.name.as_bstr()) {
+            Some(found) if found == Some(new) => return Ok(true),
+            Some(found) if found == target.entry || (found == self.now && found.is_some()) => found,
+            _ => return Ok(false),
+        };
+        repo.make_durable(&repo.objects.take_written())?;
+        set_entry(session, open, Some(new))?;
+        self.was.get_or_insert(found);
+        self.now = Some(new);
+        Ok(true)
+    }
+
+    /// It was not committed, as far as anybody can tell.
+    fn put_back(&self, session: &Session<'_>, open: &Open) -> Result<()> {
+        let Some(was) = self.was else { return Ok(()) };
+        let found = session.repo.indexed_at(&open.admin, open.name.as_bstr());
+        let is_ours = found == Some(self.now) && Target::find(session, open)?.entry != self.now;
+        if is_ours { set_entry(session, open, was) } else { Ok(()) }
+    }
+}
+
+/// Sets it as soon as no other git has the index.
+fn set_entry(session: &Session<'_>, open: &Open, entry: Option<(Mode, Oid)>) -> Result<()> {
+    let mut words = String::new();
+    for _ in 0..LOOKS {
+        match session.repo.set_index_entry(&open.admin, open.name.as_bstr(), entry)? {
+            Ok(()) => return Ok(()),
+            Err(said) => words = said,
+        }
+        std::thread::sleep(LOOK);
+    }
+    if session.repo.index_lock(&open.admin).is_none() {
+        return Err(Failure::fault(format!("entering {} into the index", open.place.shown), words));
+    }
+    let lock = open.admin.dir.join("index.lock");
+    Err(Refusal::new(Token::IndexLocked, "another git holds the index, or left its lock")
+        .lines([lock.display().to_string()])
+        .show(format!("fuser -v {}", quoted(&lock)))
+        .next("let that git end; if none runs, remove the file and try again")
+        .into())
 }
 
 /// Where the commit goes.
@@ -105,7 +180,12 @@ impl Target {
 }
 
 /// One try; `None` if the branch or the document moved meanwhile.
-fn attempt(session: &Session<'_>, held: &mut Held, manner: Manner) -> Result<Option<Committed>> {
+fn attempt(
+    session: &Session<'_>,
+    held: &mut Held,
+    manner: Manner,
+    index: &mut Index,
+) -> Result<Option<Committed>> {
     let repo = &session.repo;
     let open = &held.open;
     let mut done = Committed {
@@ -147,15 +227,16 @@ fn attempt(session: &Session<'_>, held: &mut Held, manner: Manner) -> Result<Opt
         commit.map_or("committed by hand".to_owned(), |commit| format!("committed {}", commit.short()));
     let edit = step.commit(repo, Some(&state), &record, session.clock.now_secs(), &subject)?;
     let at = edit.new;
+    if commit.is_some() {
+        done.indexed = index.enter(session, open, &target, (mode, blob))?;
+        crate::fault::point("document: indexed");
+    }
     if !publish(session, open, &target, commit, edit)? {
         return Ok(None);
     }
     crate::fault::point("document: committed");
     done.commit = commit;
     held.open.state = at.map(|at| DocState::at(repo, at)).transpose()?;
-    if commit.is_some() {
-        done.indexed = refresh(session, &held.open, &target, mode, blob)?;
-    }
     Ok(Some(done))
 }
 
@@ -195,11 +276,14 @@ fn content(
     known: String,
 ) -> Result<Oid> {
     let repo = &session.repo;
-    let base = state.file(repo, COMMITTED)?;
+    let base = match state.file(repo, COMMITTED)? {
+        None => state.file(repo, BASELINE)?,
+        base => base,
+    };
     let text = match (&target.entry, base) {
         (Some((Mode::File | Mode::Executable, old)), Some(base)) => {
             let theirs = String::from_utf8_lossy(&repo.objects.blob(*old)?).into_owned();
-            let theirs = like(theirs, &base);
+            let (theirs, base) = (like(theirs, &known), like(base, &known));
             if theirs == base { known } else { merge(&base, &theirs, &known).text }
         }
         _ => known,
@@ -284,16 +368,6 @@ fn message(session: &Session<'_>, open: &Open, state: &DocState) -> Result<Strin
         text.extend(named.into_iter().map(|word| format!("Skein-{name}: {word}\n")));
     }
     Ok(text)
-}
-
-/// Brings that one entry of the person's index along, if it was the old version: what they have staged stays.
-fn refresh(session: &Session<'_>, open: &Open, target: &Target, mode: Mode, blob: Oid) -> Result<bool> {
-    match session.repo.indexed_at(&open.admin, open.name.as_bstr()) {
-        Some(entry) if entry == target.entry => {
-            session.repo.enter_into_index(&open.admin, open.name.as_bstr(), mode, blob)
-        }
-        _ => Ok(false),
-    }
 }
 
 fn refuse_elsewhere(open: &Open, state: &DocState, target: &Target, manner: Manner) -> Result<()> {

@@ -1,11 +1,13 @@
 //! What is new in a document: `diff` shows it, `preflight` sends it.
 
 use crate::domain::DocId;
+use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::document::Touched;
 use crate::domain::document::strip_comments;
 use crate::state::BASELINE;
+use crate::state::COMMITTED;
 use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
@@ -18,6 +20,7 @@ use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
 use crate::verbs::session::Session;
+use bstr::ByteSlice;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -131,6 +134,14 @@ pub fn send(session: &Session<'_>, held: &mut Held, prompt: &str) -> Result<u32>
     step.put(repo, &turn_file(n, "prompt"), prompt.as_bytes())?;
     if let Some(known) = held.open.state.as_ref().and_then(|state| state.oid(repo, TEXT).transpose()) {
         step.put_blob(&turn_file(n, "known"), known?);
+    }
+    if held.open.state.as_ref().map_or(Ok(None), |state| state.oid(repo, COMMITTED))?.is_none()
+        && let Some(head) = repo.head_of(&held.open.admin)?
+        && let Some((mode, blob)) =
+            repo.objects.entry_at(repo.objects.tree_of(head)?, held.open.name.as_bstr())?
+        && matches!(mode, Mode::File | Mode::Executable)
+    {
+        step.put_blob(COMMITTED, blob);
     }
     step.put_turn(
         repo,
