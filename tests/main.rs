@@ -22,6 +22,7 @@ mod dirty;
 mod dock;
 mod doctor;
 mod documents;
+mod docworld;
 mod endings;
 mod events;
 mod faults;

@@ -7,9 +7,9 @@ mod decisions;
 mod disk;
 mod options;
 mod reap;
-mod scenes;
-mod state;
+pub mod scenes;
+pub mod state;
 mod supervisor;
-mod sweep;
+pub mod sweep;
 
 pub use children::git_in;

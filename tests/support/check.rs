@@ -9,6 +9,14 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture(BTreeMap<String, String>);
 
+impl Picture {
+    /// Without what is meant to change.
+    pub fn but(mut self, part: &str) -> Picture {
+        self.0.remove(part);
+        self
+    }
+}
+
 impl World {
     /// What belongs to the person: index, files, stash, configuration but `skein.*`, hooks, branches, tags,
     /// other worktrees. `except` names branches that are meant to move.
