@@ -12,6 +12,7 @@
     reason = "a program for developers"
 )]
 
+mod documents;
 mod long;
 
 use std::path::Path;
@@ -23,7 +24,7 @@ use std::time::Instant;
 fn main() {
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 12] = [
+    let parts: [(&str, fn()); 13] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
@@ -36,6 +37,7 @@ fn main() {
         ("landed", long::landed),
         ("status", long::status),
         ("overlap", long::overlap),
+        ("documents", documents::documents),
     ];
     let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     for (name, part) in parts {

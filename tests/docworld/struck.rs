@@ -73,7 +73,10 @@ fn run(scene: Scene) {
     feed(&world, &scene.args, &scene.input).ok();
     let reference = seen(&world);
     assert!(litter(&world).is_empty());
-    sweep::table(&name, scene.plans, 2, |plan, k| case(&scene, [&before, &reference], plan, k));
+    let counted = scene.world.copy();
+    let (_, mark) = strike(&counted, &scene, sweep::COUNT, 1);
+    let crossed = sweep::Crossed::read(&mark.unwrap());
+    sweep::table(&name, scene.plans, 2, &crossed, |plan, k| case(&scene, [&before, &reference], plan, k));
 }
 
 fn case(scene: &Scene, [before, reference]: [&State; 2], plan: Plan, k: u64) -> bool {
