@@ -228,6 +228,67 @@ fn a_turn_that_is_undone_leaves_what_was_typed_since() {
 }
 
 #[test]
+fn an_answer_that_the_person_has_changed_is_not_taken_back_silently() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.respond("One line.\n\nAnother line.\n");
+    let mine = exchange("Q?\n\nOne line, mine.\n\nAnother line.\n\n");
+    doc.put(&mine);
+    let said = doc.run("turn undo", &["1"]).code(3);
+    assert!(said.out.contains("your words stand"), "{}", said.out);
+    assert_eq!(doc.text(), mine);
+    assert_eq!(doc.known(), exchange("Q?\n"));
+    doc.run("conflicts", &[]).code(1);
+}
+
+#[test]
+fn what_was_said_in_a_commit_comes_back_above() {
+    let doc = Doc::new(&exchange("Old?\n"));
+    let first = doc.world.head();
+    doc.send();
+    doc.respond("Old.\n");
+    let second = doc.world.head();
+    doc.put(&exchange("New?\n"));
+    doc.send();
+    doc.respond("New.\n");
+    doc.run("history", &["--restore", &second[..8]]).ok();
+    assert_eq!(doc.text(), exchange("Old?\n\nOld.\n\n---\n\nNew?\n\nNew.\n\n"));
+    assert_eq!(doc.new_lines(), Vec::<String>::new());
+    let text = doc.text();
+    let base = format!("{first}^");
+    for rev in [base.as_str(), "nothing", "--all", "HEAD:t.md"] {
+        doc.run("history", &[&format!("--restore={rev}")]).refused("bad-revision", 1);
+    }
+    assert_eq!(doc.text(), text);
+}
+
+#[test]
+fn a_preflight_is_one_object_with_these_keys() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    let said = doc.run("preflight", &[]).ok();
+    let keys: Vec<String> = said.json()["result"].as_object().unwrap().keys().cloned().collect();
+    let mut want = vec![
+        "doc",
+        "path",
+        "recovered",
+        "committed",
+        "turn",
+        "claims",
+        "diff",
+        "no_changes",
+        "document",
+        "baseline",
+    ];
+    want.sort_unstable();
+    let mut keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, want);
+    let sent = said.json()["result"].clone();
+    assert_eq!(doc.blob(sent["baseline"].as_str().unwrap()), doc.text());
+    assert_eq!((&sent["turn"], &sent["recovered"]), (&1.into(), &false.into()));
+}
+
+#[test]
 fn each_line_says_whose_it_is_and_whether_it_was_sent() {
     let doc = Doc::new(&exchange("Q?\n"));
     doc.send();

@@ -204,6 +204,23 @@ fn a_detached_head_an_unborn_branch_and_a_linked_worktree() {
     doc.tidy();
 }
 
+#[test]
+fn a_repository_that_only_the_environment_names() {
+    let world = World::in_memory();
+    let (store, tree) = (world.root().join("store.git"), world.repo.clone());
+    fs::rename(world.path(".git"), &store).unwrap();
+    world.git(["--git-dir", store.to_str().unwrap(), "config", "core.worktree", tree.to_str().unwrap()]);
+    let world = world.env("GIT_DIR", store.to_str().unwrap()).env("GIT_WORK_TREE", tree.to_str().unwrap());
+    let doc = Doc::in_world(world, "t.md");
+    doc.put(&exchange("Q?\n"));
+    doc.world.commit("the document");
+    doc.send();
+    doc.respond("A.\n");
+    assert_eq!((doc.text(), doc.head(), doc.known()), (exchange(AFTER), exchange(AFTER), exchange(AFTER)));
+    assert_eq!(doc.world.git(["status", "--porcelain"]), "");
+    assert!(!doc.world.path(".git").exists());
+}
+
 /// The repository that a document is of is the innermost, wherever one stands.
 #[test]
 fn a_document_in_a_submodule_is_committed_there() {

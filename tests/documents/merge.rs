@@ -87,6 +87,14 @@ fn two_versions_of_some_lines() {
         ("- [ ] a\n- [ ] b", "- [x] a\n- [ ] b", "- [ ] a\n- [x] b\n- [ ] c", "- [x] a\n- [x] b\n- [ ] c", 0),
         ("a\nb\nc\nd", "a!\nb\nc\nd", "a\nb\nc\nd!", "a!\nb\nc\nd!", 0),
         ("a\nb", "", "a\nb\nc", "c", 0),
+        (
+            "# A\ntext\n\n# B\nb1\nb2\nb3",
+            "# B\nb1\nb2\nb3\n\n# A\ntext",
+            "# A\ntext edited\n\n# B\nb1\nb2\nb3",
+            "# B\nb1\nb2\nb3\n\n# A\ntext",
+            1,
+        ),
+        ("one two three.", "One Two Three.", "Uno dos tres.", "One Two Three.", 1),
     ] {
         let status = |text: &str| if text.is_empty() { String::new() } else { format!("{text}\n") };
         let doc = Doc::new(&with_status(&status(base), "Q?\n"));
@@ -135,6 +143,29 @@ fn where_words_collide_the_persons_stand_until_it_is_said_otherwise() {
         assert_eq!(doc.text(), after);
         doc.tidy();
     }
+}
+
+#[test]
+fn a_conflict_whose_words_are_gone_is_settled_by_hand() {
+    let doc = Doc::new(&with_status("open\n", "Q?\n"));
+    doc.send();
+    doc.put(&with_status("closed\n", "Q?\n"));
+    doc.fed("write", &[], &block("status", "blocked")).code(3);
+    let status = doc.run("status", &["--json"]).ok().json()["result"].clone();
+    assert_eq!(status["conflicts"], 1);
+    assert_eq!(
+        (&status["lines"][6]["state"], &status["lines"][6]["text"]),
+        (&"conflict".into(), &"closed".into())
+    );
+    doc.put(&with_status("both are wrong\n", "Q?\n"));
+    for whose in ["--theirs", "--both"] {
+        doc.run("resolve", &[whose]).refused("no-such-conflict", 1);
+    }
+    assert_eq!(doc.text(), with_status("both are wrong\n", "Q?\n"));
+    doc.run("resolve", &["--ours"]).ok();
+    doc.run("conflicts", &[]).ok();
+    assert_eq!(doc.text(), with_status("both are wrong\n", "Q?\n"));
+    assert_eq!(doc.new_lines(), ["-blocked", "+both are wrong"]);
 }
 
 #[test]

@@ -24,6 +24,16 @@ fn there_is_no_such_file() {
 }
 
 #[test]
+fn a_new_document_takes_no_place_of_another_file() {
+    let world = World::in_memory();
+    symlink("nowhere", world.path("link.md")).unwrap();
+    fs::create_dir(world.path("folder")).unwrap();
+    for file in ["a.txt", "link.md", "folder"] {
+        refused(&world, "file-exists", 1, &["doc", "init", file]);
+    }
+}
+
+#[test]
 fn a_file_without_an_identity_is_no_document() {
     let world = World::in_memory();
     for text in ["# Just text\n", "---\ntitle: x\n---\n", "---\nskein_doc: none\n---\n", ""] {

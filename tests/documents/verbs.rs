@@ -239,6 +239,59 @@ fn an_agent_is_asked_and_answers_while_the_person_types() {
     assert!(said.out.contains("nothing is new") && !prompt.exists(), "{}", said.out);
 }
 
+/// Of a file that changes while an agent without a jail works nobody knows who it was, but of the document.
+#[test]
+fn what_changes_beside_the_document_while_an_agent_works() {
+    let asked = |doc: &Doc, script: &str, started: &dyn Fn() -> bool, jail: &[&str], change: &dyn Fn()| {
+        agent(&doc.world, script);
+        let command = doc.command("run", &[&["--agent", "stub"], jail].concat());
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(move || super::fed(command, ""));
+            until("the agent is asked", started);
+            change();
+            asked.join().unwrap()
+        })
+    };
+    let begin = |world: World| {
+        let doc = Doc::in_world(world, "notes/t.md");
+        doc.put(&exchange("Q?\n"));
+        doc.world.commit("the document");
+        doc
+    };
+    for (file, good) in
+        [("notes/.t.md.swp", true), ("notes/t.md~", true), ("b.txt", false), ("notes/u.md", false)]
+    {
+        let doc = begin(World::in_memory());
+        let root = doc.world.root();
+        let script =
+            format!("cd {}; touch began; while [ ! -e go ]; do sleep 0.02; done; echo A.", root.display());
+        let change = || {
+            doc.world.write(file, "mine\n");
+            fs::write(root.join("go"), "").unwrap();
+        };
+        let ran = asked(&doc, &script, &|| root.join("began").exists(), &[], &change);
+        if good {
+            ran.ok();
+            assert_eq!(doc.text(), exchange("Q?\n\nA.\n\n"));
+        } else {
+            ran.refused("no-answer", 1);
+            assert_eq!(doc.text(), exchange("Q?\n"));
+        }
+    }
+    if !crate::jail::possible() {
+        return;
+    }
+    let doc = begin(World::new());
+    let is_asked = || !doc.world.git(["for-each-ref", "refs/skein/worker"]).is_empty();
+    let change = || {
+        std::thread::sleep(Duration::from_millis(500));
+        doc.world.write("b.txt", "mine\n");
+    };
+    asked(&doc, "sleep 2; echo A.", &is_asked, &["--jail", "bwrap"], &change).ok();
+    assert_eq!(doc.text(), exchange("Q?\n\nA.\n\n"));
+    assert_eq!(doc.world.read("b.txt"), "mine\n");
+}
+
 #[test]
 fn an_answer_may_be_left_uncommitted_or_go_to_a_branch_of_its_own() {
     let doc = Doc::new(&exchange("Q?\n"));
@@ -251,6 +304,22 @@ fn an_answer_may_be_left_uncommitted_or_go_to_a_branch_of_its_own() {
     assert_eq!(doc.world.git(["branch", "--show-current"]), "skein-doc/doc-t");
     assert_eq!(doc.world.rev("main"), head);
     doc.is(&exchange("Q?\n\nA.\n\nMore?\n\nA.\n\n"));
+}
+
+#[test]
+fn who_answers_is_asked_for_or_in_the_front_matter_or_configured() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.run("run", &["--agent", "nobody"]).refused("agent-not-found", 1);
+    doc.world.git(["config", "skein.agent", "nobody"]);
+    doc.run("run", &[]).refused("agent-not-found", 1);
+    assert_eq!((doc.text(), doc.step()), (exchange("Q?\n"), String::new()));
+    let front = |text: String| text.replacen("\n---\n", "\nagent: stub\nmodel: m-1\n---\n", 1);
+    doc.put(&front(exchange("Q?\n")));
+    agent(&doc.world, "echo A.");
+    doc.run("run", &[]).ok();
+    doc.is(&front(exchange("Q?\n\nA.\n\n")));
+    let message = doc.world.git(["log", "-1", "--format=%B"]);
+    assert!(message.contains("Skein-Agent: stub\nSkein-Model: m-1"), "{message}");
 }
 
 /// What a worker commits, adds, renames, makes executable and leaves lying about is in its delta, to be landed; the

@@ -41,6 +41,14 @@ pub struct Scaffold {
 /// A new file at `path`, which `shown` names.
 pub fn init(session: &mut Session<'_>, path: &Path, shown: &str, scaffold: &Scaffold) -> Result<Claimed> {
     session.refuse_in_worker("doc init")?;
+    let there = || {
+        Refusal::new(Token::FileExists, format!("{shown} is there already"))
+            .show(format!("ls -l {}", quoted(path)))
+            .next(format!("git skein doc claim {} makes a document of it", quoted(shown)))
+    };
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(there().into());
+    }
     crate::verbs::init::ensure_known(session)?;
     let doc = fresh(session);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -51,10 +59,7 @@ pub fn init(session: &mut Session<'_>, path: &Path, shown: &str, scaffold: &Scaf
     })?;
     match made {
         Some(_) => Ok(Claimed { doc, path: shown.to_owned(), already: false }),
-        None => Err(Refusal::new(Token::FileExists, format!("{shown} is there already"))
-            .show(format!("ls -l {}", quoted(path)))
-            .next(format!("git skein doc claim {} makes a document of it", quoted(shown)))
-            .into()),
+        None => Err(there().into()),
     }
 }
 
