@@ -53,7 +53,7 @@ pub fn answered(world: &World, path: &str) -> String {
     send(world, path);
     feed(world, &["doc", "write", path], ANSWER).ok();
     let known = world.read(path);
-    assert!(known.ends_with(&body(&format!("{QUESTION}\n\n{ANSWER}\n"))), "{known}");
+    assert!(known.ends_with(&body(&format!("{QUESTION}\n\n{ANSWER}\n\n"))), "{known}");
     type_on(world, path, "And what");
     known
 }

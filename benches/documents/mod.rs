@@ -35,10 +35,14 @@ impl Pair {
         let pair = Pair { place, peer };
         for (name, front) in [
             ("ours.md", "skein_doc: 01k00000000000000000000d0c\n"),
-            ("theirs.md", "agent_doc_session: cf853a21-0000-4000-8000-000000000000\nagent_doc_format: template\n"),
+            (
+                "theirs.md",
+                "agent_doc_session: cf853a21-0000-4000-8000-000000000000\nagent_doc_format: template\n",
+            ),
         ] {
-            let said: String =
-                (0..size / 50).map(|n| format!("Line {n} of what was said before, about so long.\n")).collect();
+            let said: String = (0..size / 50)
+                .map(|n| format!("Line {n} of what was said before, about so long.\n"))
+                .collect();
             let text = format!(
                 "---\n{front}---\n\n# Plan\n\n<!-- agent:exchange -->\n{said}<!-- /agent:exchange -->\n"
             );

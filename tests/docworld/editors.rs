@@ -270,7 +270,7 @@ fn ten_megabytes() {
     let before = world.read(DOC);
     type_on(&world, DOC, "typed\n");
     feed(&world, &["doc", "write", DOC], ANSWER).ok();
-    let after = before.replace("What is it?\n", &format!("What is it?\n\n{ANSWER}\n"));
+    let after = before.replace("What is it?\n", &format!("What is it?\n\n{ANSWER}\n\n"));
     assert!(world.read(DOC) == format!("{after}typed\n"));
     assert!(litter(&world).is_empty());
 }
