@@ -26,7 +26,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 /// Between two looks at a file that is being written.
-const REST: Duration = Duration::from_millis(25);
+const REST: Duration = Duration::from_millis(5);
 
 /// How long a file may stay empty or away that was not: some editors truncate first, or move the old one away, and
 /// write then.

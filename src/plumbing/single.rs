@@ -51,6 +51,22 @@ impl Repo {
         Ok(if there.ok() { Ok(()) } else { Err(there.words()) })
     }
 
+    /// Runs a hook of the person's in the worktree, if there is one, with an index that holds `tree`, made at `index`. The
+    /// inner error is what it said.
+    pub fn run_hook(
+        &self,
+        admin: &Admin,
+        hook: &str,
+        (index, tree): (&Path, Oid),
+        args: &[&str],
+    ) -> Result<std::result::Result<(), String>> {
+        self.git
+            .expect(&in_worktree(admin, &["read-tree", &tree.to_string()]).env("GIT_INDEX_FILE", index))?;
+        let call = in_worktree(admin, &["hook", "run", "--ignore-missing", hook, "--"]).args(args);
+        let ran = self.git.run(&call.env("GIT_INDEX_FILE", index).unpinned().for_person())?;
+        Ok(if ran.ok() { Ok(()) } else { Err(ran.words()) })
+    }
+
     /// The commits that change `path`, newest first, renames followed, each with what the path was called in it.
     pub fn commits_of(&self, admin: &Admin, path: &BStr) -> Result<Vec<(Oid, BString)>> {
         if self.head_of(admin)?.is_none() {

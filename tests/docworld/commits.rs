@@ -214,3 +214,31 @@ fn its_mode_and_its_links_stay() {
     assert!(world.path("link.md").is_symlink());
     assert_eq!(world.git(["status", "--porcelain"]), "");
 }
+
+#[test]
+fn hooks_that_are_named_see_the_commit_and_can_refuse_it() {
+    let (world, known, head) = ready(World::in_memory());
+    let hook = |name: &str, script: &str| {
+        let path = world.path(&format!(".git/hooks/{name}"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    world.git(["config", "skein.docHooks", "commit-msg, pre-commit"]);
+    hook(
+        "pre-commit",
+        &format!("git show :{DOC} | grep -q 'It is a test' || exit 0; echo not so >&2; exit 1"),
+    );
+    let before = world.picture(&[]);
+    let refused = world.skein(&["doc", "commit", DOC]).refused("hook-failed", 1);
+    assert!(refused.err.contains("not so"), "{}", refused.err);
+    assert_eq!((world.head(), world.picture(&[])), (head.clone(), before));
+    hook("pre-commit", "git diff --cached --name-only | grep -qx talk.md");
+    hook("commit-msg", "echo 'Seen-By: hook' >>\"$1\"");
+    moves_alone(&world, DOC, &known, Some(&head));
+    assert!(world.git(["log", "-1", "--format=%B"]).contains("Seen-By: hook"));
+    world.git(["config", "skein.docHooks", "post-checkout"]);
+    type_on(&world, DOC, " more");
+    world.skein(&["doc", "preflight", DOC]).ok();
+    crate::docworld::feed(&world, &["doc", "respond", DOC], "Again.").refused("hook-failed", 1);
+}

@@ -23,6 +23,7 @@ use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::verbs::doc::contribute::moved;
 use crate::verbs::doc::contribute::next_record;
+use crate::verbs::doc::hooks;
 use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
@@ -324,7 +325,7 @@ fn write_commit(
         None => repo.objects.empty_tree(),
     };
     let tree = repo.objects.edit_tree(root, [(open.name.clone(), Some(entry))])?;
-    let message = message(session, open, state)?;
+    let message = hooks::before(session, open, tree, message(session, open, state)?)?;
     let parents: Vec<Oid> = target.head.into_iter().collect();
     if session.config.is_true("commit.gpgsign") {
         let made = repo.commit_signed(tree, &parents, &message, &person, now)?;

@@ -10,6 +10,7 @@ mod contribute;
 mod edit;
 mod fanout;
 mod history;
+mod hooks;
 mod look;
 mod open;
 mod rules;

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a text that nobody knows must stay the same before it is written over.
-const REST: Duration = Duration::from_millis(60);
+const REST: Duration = Duration::from_millis(10);
 
 /// Where a document is.
 #[derive(Debug, Clone)]
