@@ -22,9 +22,13 @@ use serde::Serialize;
 pub const TEXT: &str = "text";
 /// The file as it was sent last.
 pub const BASELINE: &str = "baseline";
-/// [`TEXT`] as it was when it was committed last; before that, what the branch had when something was sent first. Where
-/// it had nothing, it is not there.
+/// What the branch has, as far as [`TEXT`] goes: [`TEXT`] as it was committed last; or what the branch had when the
+/// newest turn was sent that is answered, if nothing was committed since.
 pub const COMMITTED: &str = "committed";
+/// What was sent with the newest turn that is answered, until something is committed.
+pub const OVER: &str = "over";
+/// [`TEXT`] without the answer to the newest turn that has one, and without those after that.
+pub const UNDER: &str = "under";
 /// What the newest write merged: [`Wrote`] tells of them, and here they live.
 pub const LAST_BEFORE: &str = "last/before";
 pub const LAST_AFTER: &str = "last/after";

@@ -1,3 +1,5 @@
+mod interleaved;
+
 use super::*;
 
 /// A generator with a fixed seed: xorshift.

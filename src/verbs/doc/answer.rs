@@ -2,15 +2,17 @@
 
 use crate::domain::DocId;
 use crate::domain::Failure;
+use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Answer;
-use crate::domain::document::Asked;
 use crate::domain::document::Format;
+use crate::domain::document::Knows;
 use crate::domain::document::Malformed;
 use crate::domain::document::Mode;
 use crate::domain::document::Patch;
+use crate::domain::document::Since;
 use crate::domain::document::Touched;
 use crate::domain::document::Unpatched;
 use crate::domain::document::answer as parse;
@@ -18,14 +20,18 @@ use crate::domain::document::append_answer;
 use crate::domain::document::apply;
 use crate::domain::document::components;
 use crate::domain::document::filled;
+use crate::domain::document::front;
 use crate::domain::document::known_after;
 use crate::domain::document::rule;
 use crate::domain::document::skeleton;
+use crate::domain::document::to_commit;
 use crate::state::COMMITTED;
 use crate::state::ConflictRecord;
 use crate::state::DocRecord;
 use crate::state::DocStep;
+use crate::state::OVER;
 use crate::state::TurnRecord;
+use crate::state::UNDER;
 use crate::state::VERSION;
 use crate::state::document_ref;
 use crate::state::turn_file;
@@ -153,9 +159,18 @@ fn settle(
         return put_by(session, held, turn, step, (record, refused));
     }
     let now = held.open.known(session)?;
-    let asked = if turn.record.sent.is_some() { Asked::With(turn.known.as_deref()) } else { Asked::No };
-    let known = known_after(asked, now.as_deref(), (&before, &after), &touched)
+    let since = turn.since(session, held)?;
+    let Knows { text: known, under } = known_after(&since, now.as_deref(), (&before, &after), &touched)
         .map_err(|why| malformed(&held.open.place, &why))?;
+    if let Some(under) = under {
+        step.put(&session.repo, UNDER, under.as_bytes())?;
+        if record.committed < n {
+            step.put(&session.repo, OVER, before.as_bytes())?;
+        }
+        if let Some(base) = turn.base(session, held)? {
+            step.put_blob(COMMITTED, base);
+        }
+    }
     if turn.record.sent.is_none() && now.is_none() {
         // Nothing was sent yet: what is committed before is not what this adds to.
         step.put(&session.repo, COMMITTED, before.as_bytes())?;
@@ -305,6 +320,50 @@ impl Turn {
             }
             (_, Some(n)) => Err(no_turn(held, n)),
             _ => Turn::unasked(session, held, state.record.turns + 1),
+        }
+    }
+
+    /// What else was answered since it was sent.
+    fn since(&self, session: &Session<'_>, held: &Held) -> Result<Since> {
+        let repo = &session.repo;
+        let n = self.record.n;
+        let Some(state) = held.open.state.as_ref().filter(|_| self.record.sent.is_some()) else {
+            return Ok(Since::Unasked);
+        };
+        if state.oid(repo, UNDER)? == state.oid(repo, &turn_file(n, UNDER))? {
+            return Ok(Since::Nothing(self.known.clone()));
+        }
+        for newer in n + 1..=state.record.turns {
+            let turn = state.turn(repo, newer)?;
+            if turn
+                .is_some_and(|turn| turn.sent.is_some() && turn.answered.is_some() && turn.failed.is_none())
+            {
+                return Ok(Since::Newer);
+            }
+        }
+        Ok(Since::Older(state.file(repo, UNDER)?.unwrap_or_default()))
+    }
+
+    /// What the branch had when it was sent: the text that was sent is made of it. Where something was committed since,
+    /// of answers that nobody asked for, that is in it, too.
+    fn base(&self, session: &Session<'_>, held: &Held) -> Result<Option<Oid>> {
+        let repo = &session.repo;
+        let Some(state) = &held.open.state else { return Ok(None) };
+        let head = turn_file(self.record.n, "head");
+        if state.record.committed < self.record.n {
+            return state.oid(repo, &head);
+        }
+        match (state.oid(repo, UNDER)?, state.file(repo, COMMITTED)?) {
+            (None, Some(known)) => {
+                let head = state.file(repo, &head)?.unwrap_or_else(|| self.before.clone());
+                let bad = |why| malformed(&held.open.place, &why);
+                let body = front(&self.before).map_err(bad)?.body;
+                let bones = skeleton(&self.before, body).map_err(bad)?;
+                repo.objects
+                    .write_blob(to_commit(Some(&bones), None, Some(&head), known).as_bytes())
+                    .map(Some)
+            }
+            _ => Ok(None),
         }
     }
 

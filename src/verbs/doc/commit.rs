@@ -9,7 +9,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
-use crate::domain::document::merge;
+use crate::domain::document::to_commit;
 use crate::host::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
@@ -19,6 +19,7 @@ use crate::state::COMMITTED;
 use crate::state::DocState;
 use crate::state::DocStep;
 use crate::state::Draft;
+use crate::state::OVER;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::verbs::doc::contribute::moved;
@@ -214,6 +215,7 @@ fn attempt(
     let mut step = DocStep::default();
     if let Some(text) = state.oid(repo, TEXT)? {
         step.put_blob(COMMITTED, text);
+        step.remove(OVER);
     }
     let commit = match target.entry {
         Some((_, old)) if old == blob => None,
@@ -281,24 +283,18 @@ fn content(
         None => state.file(repo, BASELINE)?,
         base => base,
     };
-    let text = match (&target.entry, base) {
-        (Some((Mode::File | Mode::Executable, old)), Some(base)) => {
-            let theirs = String::from_utf8_lossy(&repo.objects.blob(*old)?).into_owned();
-            let (theirs, base) = (like(theirs, &known), like(base, &known));
-            if theirs == base { known } else { merge(&base, &theirs, &known).text }
+    let theirs = match target.entry {
+        Some((Mode::File | Mode::Executable, old)) => {
+            Some(String::from_utf8_lossy(&repo.objects.blob(old)?).into_owned())
         }
-        _ => known,
+        _ => None,
     };
+    let text = to_commit(base.as_deref(), state.file(repo, OVER)?.as_deref(), theirs.as_deref(), known);
     let home = session.own_folder();
     if repo.may_convert_path(&open.admin, open.name.as_bstr(), &session.config, home.as_deref()) {
         return repo.write_converted(&open.admin, open.name.as_bstr(), text.as_bytes());
     }
     repo.objects.write_blob(text.as_bytes())
-}
-
-/// `text` with the line endings of `like`: git may keep it with others than the file has.
-fn like(text: String, like: &str) -> String {
-    if like.contains("\r\n") && !text.contains('\r') { text.replace('\n', "\r\n") } else { text }
 }
 
 fn mode(session: &Session<'_>, open: &Open, target: &Target) -> Mode {

@@ -19,7 +19,9 @@ use crate::state::BASELINE;
 use crate::state::COMMITTED;
 use crate::state::DocStep;
 use crate::state::Draft;
+use crate::state::OVER;
 use crate::state::TEXT;
+use crate::state::UNDER;
 use crate::verbs::doc::answer::Turn;
 use crate::verbs::doc::contribute::moved;
 use crate::verbs::doc::contribute::next_record;
@@ -134,7 +136,7 @@ pub fn reset(session: &mut Session<'_>, place: Place) -> Result<Begun> {
     let mut held = Held::take(session, place, "doc reset")?;
     if held.open.state.is_some() {
         let mut step = DocStep::default();
-        for file in [TEXT, BASELINE, COMMITTED] {
+        for file in [TEXT, BASELINE, COMMITTED, UNDER, OVER] {
             step.remove(file);
         }
         let mut record = next_record(&held);

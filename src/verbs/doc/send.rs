@@ -7,10 +7,10 @@ use crate::domain::Result;
 use crate::domain::document::Touched;
 use crate::domain::document::strip_comments;
 use crate::state::BASELINE;
-use crate::state::COMMITTED;
 use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
+use crate::state::UNDER;
 use crate::state::VERSION;
 use crate::state::turn_file;
 use crate::verbs::doc::commit::commit_held;
@@ -132,16 +132,17 @@ pub fn send(session: &Session<'_>, held: &mut Held, prompt: &str) -> Result<u32>
     let before = step.put(repo, &turn_file(n, "before"), held.open.text.as_bytes())?;
     step.put_blob(BASELINE, before);
     step.put(repo, &turn_file(n, "prompt"), prompt.as_bytes())?;
-    if let Some(known) = held.open.state.as_ref().and_then(|state| state.oid(repo, TEXT).transpose()) {
-        step.put_blob(&turn_file(n, "known"), known?);
+    for (name, of) in [("known", TEXT), (UNDER, UNDER)] {
+        if let Some(oid) = held.open.state.as_ref().and_then(|state| state.oid(repo, of).transpose()) {
+            step.put_blob(&turn_file(n, name), oid?);
+        }
     }
-    if held.open.state.as_ref().map_or(Ok(None), |state| state.oid(repo, COMMITTED))?.is_none()
-        && let Some(head) = repo.head_of(&held.open.admin)?
+    if let Some(head) = repo.head_of(&held.open.admin)?
         && let Some((mode, blob)) =
             repo.objects.entry_at(repo.objects.tree_of(head)?, held.open.name.as_bstr())?
         && matches!(mode, Mode::File | Mode::Executable)
     {
-        step.put_blob(COMMITTED, blob);
+        step.put_blob(&turn_file(n, "head"), blob);
     }
     step.put_turn(
         repo,
