@@ -258,9 +258,13 @@ fn what_changes_beside_the_document_while_an_agent_works() {
         doc.world.commit("the document");
         doc
     };
-    for (file, good) in
-        [("notes/.t.md.swp", true), ("notes/t.md~", true), ("b.txt", false), ("notes/u.md", false)]
-    {
+    for (file, good) in [
+        ("notes/.t.md.swp", true),
+        ("notes/t.md~", true),
+        ("b.txt", false),
+        ("notes/not.md", false),
+        ("t.md", false),
+    ] {
         let doc = begin(World::in_memory());
         let root = doc.world.root();
         let script =

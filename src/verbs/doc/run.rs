@@ -232,9 +232,10 @@ fn ask(
 /// beside it; or any file, where a jail kept the agent from it. It ended well, and changed nothing itself.
 fn only_typed_in(record: &WorkerRecord, name: &BStr) -> bool {
     let (folder, file) = parted(name);
+    // The name of what an editor keeps begins with that of the file: `.t.md.swp`, `t.md~`, `#t.md#`.
     let beside = |path: &String| {
         let (other, path) = parted(path.as_bytes());
-        other == folder && path.contains_str(file)
+        other == folder && path.trim_start_with(|c| ".#".contains(c)).starts_with(file)
     };
     record.exit == Some(0)
         && record.flags == [Flag::OutsideChanged]
