@@ -74,8 +74,8 @@ impl Place {
 enum Fork {
     /// Not at all: it has none, or finds it in the folder alone where it began.
     Never,
-    /// Its command makes a session of its own from it: the word before its name, what follows on that, and where.
-    Copies(&'static str, &'static [&'static str], Place),
+    /// Its command makes a session of its own from it: the word before its name, and where.
+    Copies(&'static str, Place),
     /// It only takes it up again: nobody else may have the same one.
     TakesUp,
 }
@@ -118,7 +118,7 @@ pub const AGENTS: &[Agent] = &[
         rpc: Some(rpc::PI),
         headless: &["-p", "--print", "--mode"],
         again: Some(("--session", Place::First)),
-        fork: Fork::Copies("--fork", &[], Place::First),
+        fork: Fork::Copies("--fork", Place::First),
         jailed: &[],
         free: &[],
         state: &[".pi"],
@@ -133,7 +133,8 @@ pub const AGENTS: &[Agent] = &[
         rpc: None,
         headless: &["run"],
         again: Some(("--session", Place::Behind("run"))),
-        fork: Fork::Copies("--session", &["--fork"], Place::Behind("run")),
+        // A copy goes into the folder of the first one, and that is not there for another worker.
+        fork: Fork::Never,
         jailed: &[],
         free: &[],
         state: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
@@ -223,7 +224,7 @@ impl Agent {
     /// The same for another worker, which goes on from that session by itself. `alone`: nobody else has the same one.
     pub fn fork(&self, argv: &[String], name: &str, alone: bool) -> Option<Vec<String>> {
         match &self.fork {
-            Fork::Copies(word, rest, place) => place.put(argv, &[&[*word, name], *rest].concat()),
+            Fork::Copies(word, place) => place.put(argv, &[word, name]),
             Fork::TakesUp if alone => self.again(argv, name),
             Fork::TakesUp | Fork::Never => None,
         }
@@ -297,8 +298,7 @@ mod tests {
             agent.fork(&agent.argv(Jail::None, false), "s", alone).map(|argv| argv.join(" "))
         };
         assert_eq!(fork("pi", false).unwrap(), "pi --fork s --mode rpc");
-        let opencode = fork("opencode", false).unwrap();
-        assert!(opencode.starts_with("opencode run --session s --fork --format json"), "{opencode}");
+        assert!(fork("opencode", true).is_none());
         assert!(fork("codex", true).unwrap().ends_with(" resume s {brief}"));
         for (name, alone) in [("codex", false), ("claude", true), ("gemini", true), ("aider", true)] {
             assert_eq!(fork(name, alone), None, "{name}");

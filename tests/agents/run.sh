@@ -285,6 +285,11 @@ document() {
     grep -qxF idle plan.md && fail "the status was not replaced"
     git show HEAD:plan.md | grep -qxF "It is 42, by the agent." || fail "the answer is not committed"
     git show HEAD:plan.md | grep -qF "asked the person?" && fail "unfinished typing was committed"
+    if [[ $agent == opencode ]]; then
+        step doc run --jail "$1" plan.md -- "$program" "${command[@]}" 2> "$root/told" || fail "there is no second answer"
+        grep -q 'its session begins anew' "$root/told" || fail "it was not told that the session begins anew"
+        return
+    fi
     step doc run --jail "$1" plan.md -- "$program" "${command[@]}" || fail "there is no second answer"
     [[ $(tail -n 1 plan.md) == "$typed" ]] || fail "what was typed is not whole after the second turn"
     [[ $(grep -cF ", by the agent." plan.md) == 2 ]] || fail "the answers are not there once each"
