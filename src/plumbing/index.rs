@@ -75,6 +75,17 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// What `update-index -z --index-info` reads of one path; no entry removes it.
+    pub(super) fn index_line(&self, path: &BStr, entry: Option<(Mode, Oid)>) -> Vec<u8> {
+        let head = match entry {
+            Some((mode, oid)) => format!("{mode} {oid}\t"),
+            None => format!("0 {}\t", self.objects.null()),
+        };
+        [head.as_bytes(), path.as_bytes(), b"\0"].concat()
+    }
+}
+
 impl HeldIndex<'_> {
     /// Moves index and files from tree `old` to `new`, which differ by `changes`, as git's two-tree merge
     /// does: local changes elsewhere stay. The inner error is git's: it would not, or could not, and all is
@@ -194,13 +205,7 @@ impl HeldIndex<'_> {
         // Removals first: a file may stand where a folder is to be.
         for present in [false, true] {
             for change in changes.iter().filter(|c| end(c).is_some() == present) {
-                let line = match end(change) {
-                    Some((mode, oid)) => format!("{mode} {oid}\t"),
-                    None => format!("0 {}\t", self.repo.objects.null()),
-                };
-                text.extend_from_slice(line.as_bytes());
-                text.extend_from_slice(&change.path);
-                text.push(0);
+                text.extend_from_slice(&self.repo.index_line(change.path.as_bstr(), end(change)));
             }
         }
         let args = ["update-index", "-z", "--index-info"];

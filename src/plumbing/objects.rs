@@ -61,6 +61,19 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// By one person, who wrote it and made the commit, `at` seconds since the epoch; `who` is `Name <mail>`.
+    pub fn by(who: &str, at: i64, tree: Oid, parents: Vec<Oid>, message: impl Into<BString>) -> Commit {
+        let line = BString::from(format!("{who} {at} +0000"));
+        Commit {
+            tree,
+            parents,
+            author: line.clone(),
+            committer: line,
+            encoding: None,
+            message: message.into(),
+        }
+    }
+
     /// The first line of the message.
     pub fn subject(&self) -> &BStr {
         self.message.lines().next().unwrap_or_default().as_bstr()

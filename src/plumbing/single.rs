@@ -147,13 +147,7 @@ impl Repo {
         path: &BStr,
         entry: Option<(Mode, Oid)>,
     ) -> Result<std::result::Result<(), String>> {
-        let mut line = match entry {
-            Some((mode, oid)) => format!("{mode} {oid}\t"),
-            None => format!("0 {}\t", "0".repeat(self.objects.hash.len_in_hex())),
-        }
-        .into_bytes();
-        line.extend_from_slice(path);
-        line.push(0);
+        let line = self.index_line(path, entry);
         let call = in_worktree(admin, &["update-index", "-z", "--index-info"]).stdin(&line);
         let done = self.git.run(&call)?;
         Ok(if done.ok() { Ok(()) } else { Err(done.words()) })

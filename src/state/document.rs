@@ -12,6 +12,7 @@ use crate::plumbing::Repo;
 use crate::state::draft::record_commit;
 use crate::state::names;
 use crate::state::record::Read;
+use crate::state::record::VERSION;
 use crate::state::record::decode;
 use crate::state::record::encode;
 use bstr::BString;
@@ -87,6 +88,24 @@ pub struct TurnRecord {
     /// Who wrote, in their own words.
     pub origin: Option<String>,
     pub touched: Touched,
+}
+
+impl TurnRecord {
+    /// Turn `n`, which nobody has answered yet.
+    pub fn new(n: u32, sent: Option<i64>) -> TurnRecord {
+        TurnRecord {
+            v: VERSION,
+            n,
+            sent,
+            answered: None,
+            failed: None,
+            agent: None,
+            model: None,
+            session: None,
+            origin: None,
+            touched: Touched::Nothing,
+        }
+    }
 }
 
 /// Two versions of the same lines: the person's stands.

@@ -8,7 +8,6 @@ use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::plumbing::RefSession;
 use crate::plumbing::Repo;
-use bstr::BString;
 
 /// Who writes our record commits: the program, not the person.
 pub const AUTHOR: &str = "git-skein <skein@git-skein.invalid>";
@@ -70,13 +69,5 @@ impl<'r> Draft<'r> {
 
 /// Writes a record commit: `tree`, `parents`, dated `at` seconds since the epoch.
 pub fn record_commit(repo: &Repo, tree: Oid, parents: Vec<Oid>, at: i64, subject: &str) -> Result<Oid> {
-    let line = BString::from(format!("{AUTHOR} {at} +0000"));
-    repo.objects.write_commit(&Commit {
-        tree,
-        parents,
-        author: line.clone(),
-        committer: line,
-        encoding: None,
-        message: format!("{subject}\n").into(),
-    })
+    repo.objects.write_commit(&Commit::by(AUTHOR, at, tree, parents, format!("{subject}\n")))
 }

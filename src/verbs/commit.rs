@@ -84,15 +84,9 @@ pub fn make(session: &Session<'_>, worker: &Worker, asked: &Commit, seen: &Seen)
     }
     let undeclared = freeze::check_tree(session, worker, tree)?;
     let at = session.clock.now_secs();
-    let line = bstr::BString::from(format!("{} {at} +0000", custody::author(worker.id, &record.handle)));
-    let commit = objects.write_commit(&plumbing::Commit {
-        tree,
-        parents: vec![seen.head],
-        author: line.clone(),
-        committer: line,
-        encoding: None,
-        message: format!("{}\n", asked.message.trim()).into(),
-    })?;
+    let author = custody::author(worker.id, &record.handle);
+    let message = format!("{}\n", asked.message.trim());
+    let commit = objects.write_commit(&plumbing::Commit::by(&author, at, tree, vec![seen.head], message))?;
     Ok(Said { commit: Some(commit), undeclared, ..Said::new(format!("committed {}", commit.short())) })
 }
 

@@ -32,7 +32,6 @@ use crate::state::DocStep;
 use crate::state::OVER;
 use crate::state::TurnRecord;
 use crate::state::UNDER;
-use crate::state::VERSION;
 use crate::state::document_ref;
 use crate::state::turn_file;
 use crate::verbs::doc::commit::Committed;
@@ -83,6 +82,20 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// Of turn `n`, by which nothing was done.
+    fn none(held: &Held, n: u32) -> Result<Answered> {
+        Ok(Answered {
+            doc: held.id,
+            path: held.open.place.shown.clone(),
+            turn: n,
+            already: false,
+            patched: Vec::new(),
+            refused: Vec::new(),
+            conflicts: Vec::new(),
+            kept: kept(held, n)?,
+        })
+    }
+
     pub fn is_whole(&self) -> bool {
         self.refused.is_empty()
     }
@@ -106,16 +119,7 @@ pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<A
     }
     let mut turn = Turn::find(session, held, given)?;
     if turn.already {
-        return Ok(Answered {
-            doc: held.id,
-            path: held.open.place.shown.clone(),
-            turn: turn.record.n,
-            already: true,
-            patched: Vec::new(),
-            refused: Vec::new(),
-            conflicts: Vec::new(),
-            kept: kept(held, turn.record.n)?,
-        });
+        return Ok(Answered { already: true, ..Answered::none(held, turn.record.n)? });
     }
     let parsed = match parse(&given.text) {
         Ok(parsed) => parsed,
@@ -189,23 +193,13 @@ fn settle(
     step.put(&session.repo, &turn_file(n, "before"), before.as_bytes())?;
     step.put(&session.repo, &turn_file(n, "after"), after.as_bytes())?;
     let subject = format!("turn {n} answered");
-    let Contributed { conflicts, missing, .. } = contribute(
+    let Contributed { conflicts, missing } = contribute(
         session,
         held,
         Contribution { before, after, touched, known, turn: n, step, record, subject },
     )?;
     refused.extend(missing.into_iter().map(|name| (name, "it was removed meanwhile".to_owned())));
-    let kept = kept(held, n)?;
-    Ok(Answered {
-        doc: held.id,
-        path: held.open.place.shown.clone(),
-        turn: n,
-        already: false,
-        patched,
-        refused,
-        conflicts,
-        kept,
-    })
+    Ok(Answered { patched, refused, conflicts, ..Answered::none(held, n)? })
 }
 
 /// Keeps an answer of which no block could be applied. The turn waits for another one, and what the agent knows is what
@@ -221,16 +215,7 @@ fn put_by(
     let failed = Some("no block of it could be applied".to_owned());
     step.put_turn(&session.repo, &TurnRecord { failed, ..turn.record })?;
     publish(session, held, step, &record, &format!("turn {n} refused"))?;
-    Ok(Answered {
-        doc: held.id,
-        path: held.open.place.shown.clone(),
-        turn: n,
-        already: false,
-        patched: Vec::new(),
-        refused,
-        conflicts: Vec::new(),
-        kept: kept(held, n)?,
-    })
+    Ok(Answered { refused, ..Answered::none(held, n)? })
 }
 
 fn make(held: &Held, before: &str, parsed: &Answer, rules: &Rules, stamp: &str) -> Result<Made> {
@@ -301,9 +286,9 @@ pub struct Turn {
 impl Turn {
     fn find(session: &Session<'_>, held: &Held, given: &Given) -> Result<Turn> {
         let repo = &session.repo;
-        let Some(state) = &held.open.state else { return Turn::unasked(session, held, 1) };
+        let Some(state) = &held.open.state else { return Turn::unasked(session, held) };
         if given.unasked {
-            return Turn::unasked(session, held, state.record.turns + 1);
+            return Turn::unasked(session, held);
         }
         let newest = given.turn.or(state.record.open.last().copied());
         if let Some(n) = newest.filter(|n| state.record.open.contains(n)) {
@@ -319,7 +304,7 @@ impl Turn {
                 Ok(Turn { record, before: String::new(), known: None, already: true })
             }
             (_, Some(n)) => Err(no_turn(held, n)),
-            _ => Turn::unasked(session, held, state.record.turns + 1),
+            _ => Turn::unasked(session, held),
         }
     }
 
@@ -368,25 +353,15 @@ impl Turn {
     }
 
     /// An answer that nobody asked for adds to what the agent knows, so that what was typed and not sent stays so.
-    pub fn unasked(session: &Session<'_>, held: &Held, n: u32) -> Result<Turn> {
+    pub fn unasked(session: &Session<'_>, held: &Held) -> Result<Turn> {
         let open = &held.open;
         let known = open.known(session)?;
         let before = match &known {
             Some(known) => known.clone(),
             None => skeleton(&open.text, open.front.body).map_err(|why| malformed(&open.place, &why))?,
         };
-        let record = TurnRecord {
-            v: VERSION,
-            n,
-            sent: None,
-            answered: None,
-            failed: None,
-            agent: None,
-            model: None,
-            session: None,
-            origin: None,
-            touched: Touched::Nothing,
-        };
+        let n = open.state.as_ref().map_or(0, |state| state.record.turns) + 1;
+        let record = TurnRecord::new(n, None);
         Ok(Turn { record, before, known, already: false })
     }
 

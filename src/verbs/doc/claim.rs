@@ -14,6 +14,7 @@ use crate::host::swap;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
 use crate::verbs::doc::open::malformed;
+use crate::verbs::doc::open::restless;
 use crate::verbs::session::Session;
 use serde::Serialize;
 use std::io::Write;
@@ -41,26 +42,32 @@ pub struct Scaffold {
 /// A new file at `path`, which `shown` names.
 pub fn init(session: &mut Session<'_>, path: &Path, shown: &str, scaffold: &Scaffold) -> Result<Claimed> {
     session.refuse_in_worker("doc init")?;
-    let there = || {
-        Refusal::new(Token::FileExists, format!("{shown} is there already"))
-            .show(format!("ls -l {}", quoted(path)))
-            .next(format!("git skein doc claim {} makes a document of it", quoted(shown)))
-    };
+    let next = format!("git skein doc claim {} makes a document of it", quoted(shown));
     if std::fs::symlink_metadata(path).is_ok() {
-        return Err(there().into());
+        return Err(there(path, shown, &next));
     }
     crate::verbs::init::ensure_known(session)?;
     let doc = fresh(session);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let title = scaffold.title.clone().unwrap_or(stem);
     let text = first_text(doc, &title, scaffold);
+    make(path, shown, &text, &next)?;
+    Ok(Claimed { doc, path: shown.to_owned(), already: false })
+}
+
+/// Makes the file of a new document. `next` is what to do where there is one.
+pub fn make(path: &Path, shown: &str, text: &str, next: &str) -> Result<()> {
     let made = crate::host::create(path, |mut file| {
         file.write_all(text.as_bytes()).map_err(|e| crate::host::failure("writing", path, e))
     })?;
-    match made {
-        Some(_) => Ok(Claimed { doc, path: shown.to_owned(), already: false }),
-        None => Err(there().into()),
-    }
+    made.map(drop).ok_or_else(|| there(path, shown, next))
+}
+
+fn there(path: &Path, shown: &str, next: &str) -> Failure {
+    Refusal::new(Token::FileExists, format!("{shown} is there already"))
+        .show(format!("ls -l {}", quoted(path)))
+        .next(next)
+        .into()
 }
 
 fn first_text(doc: DocId, title: &str, scaffold: &Scaffold) -> String {
@@ -98,7 +105,7 @@ pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claim
             return Ok(Claimed { doc, path: shown, already: false });
         }
     }
-    Err(busy(&place))
+    Err(restless(&place, "try again when the file rests"))
 }
 
 /// A claim that died when the two had changed places left what was there before.
@@ -111,13 +118,7 @@ fn forget_old(at: &Path, doc: DocId, text: &str) -> Result<()> {
 /// How often a file that is written meanwhile is read again.
 const ROUNDS: usize = 20;
 
-fn busy(place: &Place) -> Failure {
-    Refusal::new(Token::Busy, format!("{} is being written all the time", place.shown))
-        .show(format!("fuser -v {}", quoted(&place.path)))
-        .next("try again when the file rests")
-        .into()
-}
-
-fn fresh(session: &Session<'_>) -> DocId {
+/// A new identity.
+pub fn fresh(session: &Session<'_>) -> DocId {
     DocId::from_parts(session.clock.now_millis(), session.clock.distinct())
 }

@@ -29,7 +29,6 @@ use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
 use crate::verbs::session::Session;
-use bstr::BString;
 use bstr::ByteSlice;
 use serde::Serialize;
 use std::os::unix::fs::PermissionsExt;
@@ -133,7 +132,7 @@ impl Index {
     fn put_back(&self, session: &Session<'_>, open: &Open) -> Result<()> {
         let Some(was) = self.was else { return Ok(()) };
         let found = session.repo.indexed_at(&open.admin, open.name.as_bstr());
-        let is_ours = found == Some(self.now) && Target::find(session, open)?.entry != self.now;
+        let is_ours = found == Some(self.now) && Target::find(session, open, None)?.entry != self.now;
         if is_ours { set_entry(session, open, was) } else { Ok(()) }
     }
 }
@@ -168,8 +167,8 @@ struct Target {
 }
 
 impl Target {
-    fn find(session: &Session<'_>, open: &Open) -> Result<Target> {
-        let branch = session.repo.branch_of(&open.admin)?;
+    /// On `branch`, which is checked out.
+    fn find(session: &Session<'_>, open: &Open, branch: Option<RefName>) -> Result<Target> {
         let head = session.repo.head_of(&open.admin)?;
         let entry = match head {
             Some(head) => {
@@ -202,7 +201,7 @@ fn attempt(
     if state.oid(repo, COMMITTED)? == state.oid(repo, TEXT)? {
         return Ok(Some(done));
     }
-    let target = Target::find(session, open)?;
+    let target = Target::find(session, open, done.branch.clone())?;
     // A rebase has left the branch, too, and comes back to it.
     if let Some((what, _)) = repo.in_progress(&open.admin)? {
         return Err(in_progress(open, what));
@@ -327,15 +326,7 @@ fn write_commit(
         let made = repo.commit_signed(tree, &parents, &message, &person, now)?;
         return made.map_err(|words| unsigned(open, &words));
     }
-    let line = BString::from(format!("{person} {now} +0000"));
-    repo.objects.write_commit(&Commit {
-        tree,
-        parents,
-        author: line.clone(),
-        committer: line,
-        encoding: None,
-        message: message.into(),
-    })
+    repo.objects.write_commit(&Commit::by(&person, now, tree, parents, message))
 }
 
 /// The subject, and as trailers the document, its turns since the last commit, and who answered.

@@ -8,10 +8,8 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Grafted;
 use crate::domain::document::Touched;
-use crate::domain::document::graft;
 use crate::host::beside;
 use crate::host::lay_beside;
-use crate::host::quoted;
 use crate::host::swap;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
@@ -27,12 +25,15 @@ use crate::state::VERSION;
 use crate::state::Wrote;
 use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
-use crate::verbs::doc::open::malformed;
+use crate::verbs::doc::open::restless;
 use crate::verbs::session::Session;
 use std::time::Duration;
 
 /// How often a file that is written meanwhile is merged again.
 const ROUNDS: usize = 20;
+
+/// What is to be done where it never rests.
+const RECOVER: &str = "git skein doc recover finishes it when the file rests";
 
 /// What somebody other than the person does to a document.
 #[derive(Debug)]
@@ -57,8 +58,6 @@ pub struct Contributed {
     pub conflicts: Vec<ConflictRecord>,
     /// Components that the person has removed meanwhile.
     pub missing: Vec<String>,
-    /// The file is another one than before.
-    pub changed: bool,
 }
 
 /// A record to begin with.
@@ -126,7 +125,7 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
     let mut done = Contributed::default();
     for _ in 0..ROUNDS {
         let open = &mut held.open;
-        let grafted = merged(open, &made.before, &made.after, &made.touched)?;
+        let grafted = open.graft(&made.before, &open.text, &made.after, &made.touched)?;
         let seen = open.text.clone();
         let new = grafted.text.clone();
         let file = Laid::lay(open, &new)?;
@@ -149,7 +148,7 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
         });
         let mut step = left.take().unwrap_or_default();
         if done.conflicts.is_empty() {
-            done.conflicts = record_conflicts(&mut made.record, &made.touched, made.turn, &grafted);
+            done.conflicts = record_conflicts(&mut made.record, made.turn, &grafted);
             for conflict in &done.conflicts {
                 step.put_conflict(repo, conflict)?;
             }
@@ -160,21 +159,15 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
         crate::fault::point("document: step published");
         if file.take_place(open, &seen)? {
             done.missing = grafted.missing;
-            done.changed |= new != seen;
             open.text = new;
             return Ok(done);
         }
         open.look_again(session)?;
     }
-    Err(restless(&held.open))
+    Err(restless(&held.open.place, RECOVER))
 }
 
-fn record_conflicts(
-    record: &mut DocRecord,
-    _touched: &Touched,
-    turn: u32,
-    grafted: &Grafted,
-) -> Vec<ConflictRecord> {
+fn record_conflicts(record: &mut DocRecord, turn: u32, grafted: &Grafted) -> Vec<ConflictRecord> {
     let mut found = Vec::new();
     for (component, clash) in &grafted.clashes {
         record.conflicts += 1;
@@ -191,10 +184,6 @@ fn record_conflicts(
         });
     }
     found
-}
-
-fn merged(open: &Open, before: &str, after: &str, touched: &Touched) -> Result<Grafted> {
-    graft(before, &open.text, after, touched).map_err(|why| malformed(&open.place, &why))
 }
 
 /// The new text of a file, where it lies until it takes its place.
@@ -244,7 +233,7 @@ pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool
             };
             let (before, after) = (text(wrote.before)?, text(wrote.after)?);
             for _ in 0..ROUNDS {
-                let new = merged(open, &before, &after, &wrote.touched)?.text;
+                let new = open.graft(&before, &open.text, &after, &wrote.touched)?.text;
                 let (seen, file) = (open.text.clone(), Laid::lay(open, &new)?);
                 let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
                 let now = Wrote { person: hash(&seen)?, merged: hash(&new)?, ..wrote.clone() };
@@ -268,7 +257,7 @@ pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool
                 }
                 open.look_again(session)?;
             }
-            return Err(restless(open));
+            return Err(restless(&open.place, RECOVER));
         }
         // Its step was never published, or somebody has written into it.
         _ => {
@@ -282,11 +271,4 @@ pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool
     }
     crate::host::remove_tree(&at)?;
     Ok(true)
-}
-
-fn restless(open: &Open) -> Failure {
-    Refusal::new(Token::Busy, format!("{} is being written all the time", open.place.shown))
-        .show(format!("fuser -v {}", quoted(&open.place.path)))
-        .next("git skein doc recover finishes it when the file rests")
-        .into()
 }

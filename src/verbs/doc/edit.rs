@@ -11,7 +11,6 @@ use crate::domain::document::Touched;
 use crate::domain::document::Unpatched;
 use crate::domain::document::apply;
 use crate::domain::document::components;
-use crate::domain::document::graft;
 use crate::domain::document::rule;
 use crate::host::quoted;
 use crate::state::COMMITTED;
@@ -70,8 +69,7 @@ pub fn patch(
             bad(&held, component, &format!("the document would not parse: {}", why.says))
         }
     };
-    let mut turn =
-        Turn::unasked(session, &held, held.open.state.as_ref().map_or(1, |state| state.record.turns + 1))?;
+    let mut turn = Turn::unasked(session, &held)?;
     if rule.mode == Mode::Replace {
         turn.fill(&held, &[component.to_owned()])?;
     }
@@ -98,8 +96,7 @@ pub fn dedupe(session: &mut Session<'_>, place: Place) -> Result<Edited> {
     if before == after {
         return Ok(Edited { doc: held.id, path: held.open.place.shown, turn: None, conflicts: Vec::new() });
     }
-    let turn =
-        Turn::unasked(session, &held, held.open.state.as_ref().map_or(1, |state| state.record.turns + 1))?;
+    let turn = Turn::unasked(session, &held)?;
     let subject = format!("turn {}: said once", turn.record.n);
     record(session, &mut held, turn, (before, after), Touched::Whole, subject)
 }
@@ -130,16 +127,13 @@ pub fn record(
     };
     step.put_turn(repo, &answered)?;
     let known = match held.open.known(session)? {
-        Some(known) => {
-            graft(&before, &known, &after, &touched).map_err(|why| malformed(&held.open.place, &why))?.text
-        }
+        Some(known) => known,
         None => {
             step.put(repo, COMMITTED, turn.before.as_bytes())?;
-            graft(&before, &turn.before, &after, &touched)
-                .map_err(|why| malformed(&held.open.place, &why))?
-                .text
+            turn.before
         }
     };
+    let known = held.open.graft(&before, &known, &after, &touched)?.text;
     let made = Contribution { before, after, touched, known, turn: n, step, record, subject };
     let done = contribute(session, held, made)?;
     Ok(Edited { doc: held.id, path: held.open.place.shown.clone(), turn: Some(n), conflicts: done.conflicts })

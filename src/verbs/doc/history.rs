@@ -119,8 +119,7 @@ pub fn restore(session: &mut Session<'_>, place: Place, rev: &str) -> Result<Edi
         Some(said) if !said.trim().is_empty() => said,
         _ => return Err(bad(format!("in {} nothing was said in this document", commit.short())).into()),
     };
-    let turn =
-        Turn::unasked(session, &held, held.open.state.as_ref().map_or(1, |state| state.record.turns + 1))?;
+    let turn = Turn::unasked(session, &held)?;
     let patch = Patch { component: EXCHANGE.to_owned(), content: format!("{}\n\n---\n", said.trim_end()) };
     let rule = Rule { mode: Mode::Prepend, ..Rule::default() };
     let Ok(after) = apply(&turn.before, &patch, &rule, None) else {

@@ -81,7 +81,7 @@ type Mark = (State, Option<u32>);
 pub fn status(session: &Session<'_>, place: Place) -> Result<Status> {
     let open = Open::look(session, place)?;
     let Some(state) = open.state.clone() else { return Ok(unsent(&open)) };
-    let known = state.text(&session.repo)?.unwrap_or_else(|| open.text[..open.front.body].to_owned());
+    let known = open.compared_with(session)?;
     let (marks, removed) =
         carried(&marks(session, &state, &known)?, (State::Unsent, None), &known, &open.text);
     let mut lines = numbered(&open.text, marks);

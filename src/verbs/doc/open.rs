@@ -6,8 +6,11 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Front;
+use crate::domain::document::Grafted;
 use crate::domain::document::Malformed;
+use crate::domain::document::Touched;
 use crate::domain::document::front;
+use crate::domain::document::graft;
 use crate::host::Env;
 use crate::host::Lock;
 use crate::host::quoted;
@@ -74,6 +77,8 @@ pub struct Open {
 pub struct Held {
     pub open: Open,
     pub id: DocId,
+    /// A run that had died was finished.
+    pub recovered: bool,
     _lock: Lock,
 }
 
@@ -127,6 +132,17 @@ impl Open {
     pub fn known(&self, session: &Session<'_>) -> Result<Option<String>> {
         self.state.as_ref().map(|state| state.text(&session.repo)).transpose().map(Option::flatten)
     }
+
+    /// What the file is compared with: what the agent knows. Where that is nothing, the whole body is new.
+    pub fn compared_with(&self, session: &Session<'_>) -> Result<String> {
+        let known = self.known(session)?;
+        Ok(known.unwrap_or_else(|| self.text[..self.front.body].to_owned()))
+    }
+
+    /// `text` with what makes `after` of `before`.
+    pub fn graft(&self, before: &str, text: &str, after: &str, touched: &Touched) -> Result<Grafted> {
+        graft(before, text, after, touched).map_err(|why| malformed(&self.place, &why))
+    }
 }
 
 impl Held {
@@ -138,9 +154,9 @@ impl Held {
         init::ensure_known(session)?;
         let lock = session.lock_document(id)?;
         let mut open = Open { state: DocState::load(&session.repo, id)?, ..first };
-        super::contribute::finish_interrupted(session, &mut open)?;
+        let recovered = super::contribute::finish_interrupted(session, &mut open)?;
         open.look_again(session)?;
-        Ok(Held { open, id, _lock: lock })
+        Ok(Held { open, id, recovered, _lock: lock })
     }
 }
 
@@ -200,6 +216,14 @@ pub fn malformed(place: &Place, why: &Malformed) -> Failure {
     Refusal::new(Token::BadDocument, format!("{}:{}: {}", place.shown, why.line, why.says))
         .show(format!("sed -n '{}p' {}", why.line.max(1), quoted(&place.path)))
         .next("mend that line, then try again; nothing was written")
+        .into()
+}
+
+/// The file never rests.
+pub fn restless(place: &Place, next: &str) -> Failure {
+    Refusal::new(Token::Busy, format!("{} is being written all the time", place.shown))
+        .show(format!("fuser -v {}", quoted(&place.path)))
+        .next(next)
         .into()
 }
 

@@ -4,14 +4,12 @@ use crate::domain::DocId;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
-use crate::domain::document::Touched;
 use crate::domain::document::strip_comments;
 use crate::state::BASELINE;
 use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::state::UNDER;
-use crate::state::VERSION;
 use crate::state::turn_file;
 use crate::verbs::doc::commit::commit_held;
 use crate::verbs::doc::contribute::next_record;
@@ -63,7 +61,7 @@ pub fn compare(session: &Session<'_>, place: Place, bare: bool) -> Result<Compar
 
 /// What is new, as a unified diff. Before anything was sent, that is the whole body.
 pub fn difference(session: &Session<'_>, open: &Open, bare: bool) -> Result<String> {
-    let known = open.known(session)?.unwrap_or_else(|| open.text[..open.front.body].to_owned());
+    let known = open.compared_with(session)?;
     let shown = |text: &str| if bare { strip_comments(text) } else { text.to_owned() };
     Ok(unified(&shown(&known), &shown(&open.text), ("sent", &open.place.shown)))
 }
@@ -78,8 +76,6 @@ pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
 
 /// All that an agent needs before it answers, and the turn that its answer is of.
 pub fn preflight(session: &mut Session<'_>, place: Place) -> Result<Preflight> {
-    let at = crate::host::beside(&place.path);
-    let recovered = at.exists();
     let mut held = Held::take(session, place, "doc preflight")?;
     let committed = commit_held(session, &mut held)?;
     let diff = difference(session, &held.open, true)?;
@@ -88,7 +84,7 @@ pub fn preflight(session: &mut Session<'_>, place: Place) -> Result<Preflight> {
     Ok(Preflight {
         doc: held.id,
         path: held.open.place.shown.clone(),
-        recovered,
+        recovered: held.recovered,
         committed,
         turn,
         claims: Vec::new(),
@@ -107,9 +103,8 @@ pub struct Recovered {
 
 /// Finishes an interrupted write, if there is one.
 pub fn recover(session: &mut Session<'_>, place: Place) -> Result<Recovered> {
-    let recovered = crate::host::beside(&place.path).exists();
     let held = Held::take(session, place, "doc recover")?;
-    Ok(Recovered { path: held.open.place.shown, recovered })
+    Ok(Recovered { path: held.open.place.shown, recovered: held.recovered })
 }
 
 /// Opens a turn for the text as it stands: `prompt` is what is sent. The same text again is the same turn.
@@ -144,21 +139,7 @@ pub fn send(session: &Session<'_>, held: &mut Held, prompt: &str) -> Result<u32>
     {
         step.put_blob(&turn_file(n, "head"), blob);
     }
-    step.put_turn(
-        repo,
-        &TurnRecord {
-            v: VERSION,
-            n,
-            sent: Some(session.clock.now_secs()),
-            answered: None,
-            failed: None,
-            agent: None,
-            model: None,
-            session: None,
-            origin: None,
-            touched: Touched::Nothing,
-        },
-    )?;
+    step.put_turn(repo, &TurnRecord::new(n, Some(session.clock.now_secs())))?;
     publish(session, held, step, &record, &format!("turn {n} sent"))?;
     Ok(n)
 }

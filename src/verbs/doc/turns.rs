@@ -6,7 +6,6 @@ use crate::domain::Failure;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
-use crate::domain::document::graft;
 use crate::domain::document::set;
 use crate::host::quoted;
 use crate::state::ConflictRecord;
@@ -16,6 +15,8 @@ use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::state::turn_file;
+use crate::verbs::doc::claim::fresh;
+use crate::verbs::doc::claim::make;
 use crate::verbs::doc::contribute::Contribution;
 use crate::verbs::doc::contribute::contribute;
 use crate::verbs::doc::contribute::next_record;
@@ -27,7 +28,6 @@ use crate::verbs::doc::open::malformed;
 use crate::verbs::doc::send::unified;
 use crate::verbs::session::Session;
 use serde::Serialize;
-use std::io::Write;
 use std::path::Path;
 
 /// What stands of a turn.
@@ -180,8 +180,7 @@ fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Res
         record.undone.push(n);
     }
     let known = state.text(&session.repo)?.unwrap_or_default();
-    let known =
-        graft(&before, &known, &after, &turn.touched).map_err(|why| malformed(&held.open.place, &why))?.text;
+    let known = held.open.graft(&before, &known, &after, &turn.touched)?.text;
     let subject = format!("turn {n} {}", if undo { "undone" } else { "done again" });
     let step = DocStep::default();
     let made = Contribution { before, after, touched: turn.touched, known, turn: n, step, record, subject };
@@ -197,17 +196,9 @@ pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown:
     let (newest, _) = found(session, &open, n)?;
     let state = at_turn(session, &newest, n)?.ok_or_else(|| none(&open, n, "was not answered"))?;
     let text = state.file(&session.repo, &turn_file(n, "after"))?.unwrap_or_default();
-    let doc = DocId::from_parts(session.clock.now_millis(), session.clock.distinct());
+    let doc = fresh(session);
     let text = set(&text, "skein_doc", &doc.to_string()).map_err(|why| malformed(&open.place, &why))?;
-    let made = crate::host::create(path, |mut file| {
-        file.write_all(text.as_bytes()).map_err(|e| crate::host::failure("writing", path, e))
-    })?;
-    if made.is_none() {
-        return Err(Refusal::new(Token::FileExists, format!("{shown} is there already"))
-            .show(format!("ls -l {}", quoted(path)))
-            .next("give a file that is not there")
-            .into());
-    }
+    make(path, shown, &text, "give a file that is not there")?;
     let place = crate::verbs::doc::place(path.parent().unwrap_or(Path::new(".")), path)?;
     let mut held = Held::take(session, place, "doc turn fork")?;
     let mut step = DocStep::default();
