@@ -278,7 +278,12 @@ fn x18_agents_and_gates_are_bound_to_no_repository() {
         format!("env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 > {out}")
     };
     // A re-initialisation with an inherited GIT_DIR makes a repository bare: here nothing is inherited.
-    let agent = format!("{}; git init -q --template= && echo w > b.txt && git commit -qam w", dump("agent"));
+    let config = world.root().join("config").display().to_string();
+    let agent = format!(
+        "{}; git config --get-regexp maintenance >{config}; \
+         git init -q --template= && echo w > b.txt && git commit -qam w",
+        dump("agent")
+    );
     let gate = dump("gate");
     let elsewhere = [
         ("GIT_DIR", world.path(".git")),
@@ -309,9 +314,11 @@ fn x18_agents_and_gates_are_bound_to_no_repository() {
         let seen: Vec<&str> = seen.lines().collect();
         assert!(seen.contains(&"PATH"), "{who}: {seen:?}");
         let bound = |n: &&str| names.iter().any(|l| l == n) || n.starts_with("GIT_CONFIG_KEY");
-        let leaked: Vec<&&str> = seen.iter().filter(|n| bound(n)).collect();
-        assert!(leaked.is_empty(), "{who}: {leaked:?}");
+        let leaked: Vec<&str> = seen.iter().filter(|n| bound(n)).copied().collect();
+        let own: &[&str] = if who == "agent" { &["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0"] } else { &[] };
+        assert_eq!(leaked, own, "{who}");
     }
+    assert_eq!(fs::read_to_string(world.root().join("config")).unwrap(), "maintenance.auto false\n");
     world.check();
 }
 

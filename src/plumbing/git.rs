@@ -95,6 +95,11 @@ pub fn is_local_env(key: &OsStr) -> bool {
         || key.starts_with("GIT_CONFIG_VALUE_")
 }
 
+/// Environment in which git begins no maintenance of its own. It takes `objects/maintenance.lock` and goes on
+/// in the background; where it is killed there, the lock stays and nothing is ever packed again.
+pub const NO_MAINTENANCE: [(&str, &str); 3] =
+    [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "maintenance.auto"), ("GIT_CONFIG_VALUE_0", "false")];
+
 /// Set for every call.
 const FIXED: &[(&str, &str)] = &[
     ("LC_ALL", "C"),

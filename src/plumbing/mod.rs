@@ -45,6 +45,7 @@ pub use commit_graph::CommitGraph;
 pub use commit_graph::Entry as GraphEntry;
 pub use commit_graph::Paths;
 pub use git::Git;
+pub use git::NO_MAINTENANCE;
 pub use git::is_local_env;
 pub use history::History;
 pub use history::Parent;

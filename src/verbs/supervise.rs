@@ -22,6 +22,7 @@ use crate::host::Supervised;
 use crate::host::Watch;
 use crate::plumbing::Admin;
 use crate::plumbing::Capture;
+use crate::plumbing::NO_MAINTENANCE;
 use crate::plumbing::Private;
 use crate::state::Limits;
 use crate::verbs::custody;
@@ -425,6 +426,7 @@ fn spec(session: &Session<'_>, job: &Job, worker: &crate::state::Worker, admin: 
     ];
     spec.env.retain(|(k, _)| !own.iter().any(|(name, _)| k == name));
     spec.env.extend(own.into_iter().map(|(k, v)| (k.into(), v.into())));
+    spec.env.extend(NO_MAINTENANCE.map(|(k, v)| (k.into(), v.into())));
     spec.env.push((MARK.into(), brief_file.into()));
     let references = session.local.references(id);
     if references.is_dir() {
