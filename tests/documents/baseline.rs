@@ -337,3 +337,34 @@ fn a_document_that_is_begun_anew_is_sent_whole() {
     doc.respond("B.\n");
     doc.is(&exchange("Q?\n\nA.\n\nB.\n\n"));
 }
+
+/// What is kept of a turn is what was said in it, and nothing is left outside of the repository.
+#[test]
+fn a_long_talk_stays_small_and_in_its_place() {
+    let world = World::in_memory();
+    let scratch = world.root().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let doc = Doc::in_world(world.env("TMPDIR", scratch.to_str().unwrap()), "t.md");
+    let home = || -> Vec<_> {
+        let listed = std::process::Command::new("find").arg(doc.world.root().join("home")).output().unwrap();
+        String::from_utf8(listed.stdout).unwrap().lines().map(str::to_owned).collect()
+    };
+    let before = home();
+    let said: String = (0..2_000).map(|n| format!("Line {n} of {}.\n", n * 7919 % 1_000)).collect();
+    let mut text = exchange(&said);
+    doc.put(&text);
+    doc.world.commit("a long document");
+    for n in 0..20 {
+        let end = "<!-- /agent:exchange -->";
+        doc.send_after(&text.replace(end, &format!("Question {n}?\n{end}")));
+        doc.respond(&format!("Answer {n}.\n"));
+        text = doc.text();
+    }
+    doc.is(&text);
+    assert_eq!(home(), before);
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "left in TMPDIR");
+    doc.world.git(["gc", "--quiet"]);
+    let counted = doc.world.git(["count-objects", "-v"]);
+    let kib = counted.lines().find_map(|l| l.strip_prefix("size-pack: ")).unwrap().parse::<usize>().unwrap();
+    assert!(kib * 1024 < 3 * text.len(), "{kib} KiB for a document of {} bytes: {counted}", text.len());
+}

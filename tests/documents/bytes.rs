@@ -278,11 +278,51 @@ fn a_glyph_is_never_cut() {
 }
 
 /// Line endings × last line × byte order mark × code and glyphs × what the person does meanwhile.
+const SHAPES: usize = 2 * 2 * 2 * 2 * 5;
+
 #[test]
 fn every_byte_is_where_it_belongs() {
-    let world = Rc::new(World::in_memory());
+    every_byte(World::in_memory(), 0..SHAPES, |_| {});
+}
+
+/// The same shapes, some in each state that a repository can be in.
+#[test]
+fn every_byte_is_where_it_belongs_in_every_state() {
+    let some = |from: usize| (from..SHAPES).step_by(7);
+    let stage = |world: &World| {
+        world.write("staged.txt", "staged\n");
+        world.git(["add", "staged.txt"]);
+        world.write("a.txt", "half of it\n");
+        world.git(["add", "a.txt"]);
+        world.write("a.txt", "half of it\nand the rest\n");
+    };
+    let world = every_byte(World::in_memory(), some(0), stage);
+    assert_eq!(world.git(["diff", "--cached", "--name-only"]), "a.txt\nstaged.txt");
+    assert_eq!(world.git(["diff", "--name-only", "a.txt"]), "a.txt");
+    let world =
+        every_byte(World::in_memory(), some(1), |world| drop(world.git(["checkout", "-q", "--detach"])));
+    assert_eq!(world.git(["rev-list", "--count", "main..HEAD"]), some(1).count().to_string());
+    let linked = |world: &mut World| {
+        let beside = world.root().join("linked");
+        world.git(["worktree", "add", "-q", "-b", "side", beside.to_str().unwrap()]);
+        (world.repo, world.cwd) = (beside.clone(), beside);
+    };
+    let mut world = World::in_memory();
+    linked(&mut world);
+    let world = every_byte(world, some(2), |_| {});
+    assert_eq!(world.git(["symbolic-ref", "HEAD"]), "refs/heads/side");
+    every_byte(World::with_formats(&["--object-format=sha256"]), some(3), |_| {});
+    let world = World::in_memory();
+    world.git(["config", "core.autocrlf", "input"]);
+    let unix = some(4).filter(|n| n % 2 == 0);
+    every_byte(world, unix, |_| {});
+}
+
+/// One turn on a document of each of these shapes, after the repository was brought into a state.
+fn every_byte(world: World, shapes: impl Iterator<Item = usize>, state: impl Fn(&World)) -> Rc<World> {
+    let world = Rc::new(world);
     let mut docs = Vec::new();
-    for n in 0..2 * 2 * 2 * 2 * 5 {
+    for n in shapes {
         let (crlf, cut, bom, odd, edit) =
             (n % 2 == 1, n / 2 % 2 == 1, n / 4 % 2 == 1, n / 8 % 2 == 1, n / 16);
         let id = format!("{}{n:03}", &ID[..23]);
@@ -301,6 +341,7 @@ fn every_byte_is_where_it_belongs() {
         docs.push((file, make, asked, odd, edit));
     }
     world.commit("documents");
+    state(&world);
     for (file, make, asked, odd, edit) in docs {
         let doc = Doc::in_world(Rc::clone(&world), &file);
         doc.send();
@@ -325,4 +366,5 @@ fn every_byte_is_where_it_belongs() {
         assert_eq!(doc.text(), make(top, "done", &after), "{file}: the file");
         assert_eq!(doc.head(), make("Top.", "done", &format!("{asked}\n{answer}\n\n")), "{file}: HEAD");
     }
+    world
 }
