@@ -278,11 +278,12 @@ fn x18_agents_and_gates_are_bound_to_no_repository() {
         format!("env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 > {out}")
     };
     // A re-initialisation with an inherited GIT_DIR makes a repository bare: here nothing is inherited.
-    let config = world.root().join("config").display().to_string();
+    let config = world.root().join("config");
     let agent = format!(
-        "{}; git config --get-regexp maintenance >{config}; \
+        "{}; git config --get-regexp maintenance >{}; \
          git init -q --template= && echo w > b.txt && git commit -qam w",
-        dump("agent")
+        dump("agent"),
+        config.display()
     );
     let gate = dump("gate");
     let elsewhere = [
@@ -318,7 +319,7 @@ fn x18_agents_and_gates_are_bound_to_no_repository() {
         let own: &[&str] = if who == "agent" { &["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0"] } else { &[] };
         assert_eq!(leaked, own, "{who}");
     }
-    assert_eq!(fs::read_to_string(world.root().join("config")).unwrap(), "maintenance.auto false\n");
+    assert_eq!(fs::read_to_string(config).unwrap(), "maintenance.auto false\n");
     world.check();
 }
 

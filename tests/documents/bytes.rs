@@ -302,13 +302,10 @@ fn every_byte_is_where_it_belongs_in_every_state() {
     let world =
         every_byte(World::in_memory(), some(1), |world| drop(world.git(["checkout", "-q", "--detach"])));
     assert_eq!(world.git(["rev-list", "--count", "main..HEAD"]), some(1).count().to_string());
-    let linked = |world: &mut World| {
-        let beside = world.root().join("linked");
-        world.git(["worktree", "add", "-q", "-b", "side", beside.to_str().unwrap()]);
-        (world.repo, world.cwd) = (beside.clone(), beside);
-    };
     let mut world = World::in_memory();
-    linked(&mut world);
+    let linked = world.root().join("linked");
+    world.git(["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
+    (world.repo, world.cwd) = (linked.clone(), linked);
     let world = every_byte(world, some(2), |_| {});
     assert_eq!(world.git(["symbolic-ref", "HEAD"]), "refs/heads/side");
     every_byte(World::with_formats(&["--object-format=sha256"]), some(3), |_| {});
