@@ -273,6 +273,10 @@ tokens! {
     NothingToUndo "nothing-to-undo" No;
     BuiltUpon "built-upon" No;
     Pushed "pushed" No;
+    NoRemote "no-remote" No;
+    RemoteUnreachable "remote-unreachable" Busy;
+    PushRefused "push-refused" No;
+    Forked "forked" Conflict;
     RecordMoved "record-moved" Raced;
     IndexLocked "index-locked" Busy;
     RefLocked "ref-locked" Busy;

@@ -122,6 +122,7 @@ pub use name::Handle;
 pub use name::Oid;
 pub use name::OpId;
 pub use name::RefName;
+pub use name::RemoteName;
 pub use name::WorkerId;
 pub use order::order;
 pub use overlap::Nearness;

@@ -168,6 +168,41 @@ impl From<RefName> for String {
     }
 }
 
+/// The name of a remote, as configured.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RemoteName(String);
+
+impl RemoteName {
+    /// The rules of `git remote add`.
+    pub fn new(name: &str) -> Result<RemoteName, Failure> {
+        if RefName::new(format!("refs/remotes/{name}/x")).is_ok() && !name.starts_with('-') {
+            return Ok(RemoteName(name.to_owned()));
+        }
+        Err(Refusal::new(Token::NoRemote, format!("{name:?} is not the name of a remote"))
+            .show("git remote -v")
+            .next("give its address a name: git remote add <name> <address>")
+            .into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// One component of a ref name that is this remote's alone: all but letters, digits, `-` and `_` as `%` and
+    /// two hex digits.
+    pub fn component(&self) -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        let byte = |b: u8| if plain(b) { char::from(b).to_string() } else { format!("%{b:02x}") };
+        self.0.bytes().map(byte).collect()
+    }
+}
+
+impl fmt::Display for RemoteName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Declares an identity that is a ULID, written in lower case so that no file system folds it.
 macro_rules! ulid_name {
     ($(#[$doc:meta])* $name:ident) => {

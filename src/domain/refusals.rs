@@ -2,6 +2,7 @@
 
 mod bundles;
 mod documents;
+mod remotes;
 mod undo;
 mod verdicts;
 mod workers;
@@ -168,6 +169,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
         ],
     ),
+    ("Other repositories", remotes::REMOTES),
     ("Dispatch", workers::DISPATCH),
     ("Speaking as a worker, and to one", workers::SPEAKING),
     (

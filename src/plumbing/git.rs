@@ -108,8 +108,10 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_GRAFT_FILE", "/dev/null"),
 ];
 
+const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
 const PINNED: &[&str] = &[
-    "core.hooksPath=/dev/null",
+    NO_HOOKS,
     "core.fsmonitor=false",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -141,6 +143,7 @@ pub(super) struct Call<'a> {
     walls: &'a [OsString],
     apart: bool,
     unpinned: bool,
+    hooks: bool,
 }
 
 /// What a finished git process left.
@@ -179,6 +182,7 @@ impl<'a> Call<'a> {
             walls: &[],
             apart: false,
             unpinned: false,
+            hooks: false,
         }
     }
 
@@ -222,6 +226,12 @@ impl<'a> Call<'a> {
     /// hide the person's.
     pub fn unpinned(mut self) -> Call<'a> {
         self.unpinned = true;
+        self
+    }
+
+    /// With the hooks of the repository.
+    pub fn with_hooks(mut self) -> Call<'a> {
+        self.hooks = true;
         self
     }
 
@@ -298,7 +308,8 @@ impl Git {
             command.envs(self.person.iter().map(|(k, v)| (k, v)));
         }
         command.envs(call.env.iter().map(|(k, v)| (k, v)));
-        for pin in PINNED.iter().filter(|_| !call.unpinned) {
+        let pinned = PINNED.iter().filter(|pin| !(call.unpinned || (call.hooks && **pin == NO_HOOKS)));
+        for pin in pinned {
             command.args(["-c", pin]);
         }
         command.args(&call.args);

@@ -4,6 +4,7 @@ use crate::domain::BundleId;
 use crate::domain::DocId;
 use crate::domain::OpId;
 use crate::domain::RefName;
+use crate::domain::RemoteName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
 
@@ -35,6 +36,8 @@ pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
 pub const LANES: &str = "refs/skein/lane";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
+/// What was fetched from remotes, before it is merged in.
+pub const REMOTES: &str = "refs/skein-remote";
 /// Everything of ours.
 pub const SPACES: &[&str] = &[SHARED, LOCAL, NOTES];
 /// Patterns that match all of them, for `log.excludeDecoration` and for `git log --exclude`.
@@ -94,6 +97,24 @@ pub fn commits() -> Result<RefName> {
 
 pub fn landed_notes() -> Result<RefName> {
     RefName::new("refs/notes/skein/landed")
+}
+
+/// Where what a remote has is fetched to, and what to fetch.
+pub fn mirror(remote: &RemoteName) -> (String, [String; 2]) {
+    let place = format!("{REMOTES}/{}", remote.component());
+    let take = [(SHARED, "skein"), (NOTES, "notes")].map(|(from, to)| format!("+{from}/*:{place}/{to}/*"));
+    (place, take)
+}
+
+/// The ref of the remote that a ref in its mirror at `place` stands for.
+pub fn mirrored(place: &str, name: &RefName) -> Option<RefName> {
+    let inner = name.as_str().strip_prefix(place)?.strip_prefix('/')?;
+    let (part, rest) = inner.split_once('/')?;
+    match part {
+        "skein" => RefName::new(format!("{SHARED}/{rest}")).ok(),
+        "notes" => RefName::new(format!("{NOTES}/{rest}")).ok(),
+        _ => None,
+    }
 }
 
 /// What one of our refs is.

@@ -1,0 +1,31 @@
+//! Refusals around remotes.
+
+use crate::domain::Token;
+use crate::domain::refusals::Explained;
+
+pub const REMOTES: &[Explained] = &[
+    Explained {
+        token: Token::NoRemote,
+        means: "No remote has this name, or none is configured, or it cannot be told which is meant",
+        show: "`git remote -v`",
+        next: "`git remote add <name> <address>`, name one, or set `git config skein.remote <name>`",
+    },
+    Explained {
+        token: Token::RemoteUnreachable,
+        means: "The remote did not answer, or cut the connection, or gave what git does not take; git's words are there",
+        show: "`git ls-remote <remote>`",
+        next: "Make it reachable, then give the same command again: it goes on where it was",
+    },
+    Explained {
+        token: Token::PushRefused,
+        means: "The remote did not take refs that it was given; its words are there",
+        show: "`git push --dry-run <remote> <ref>`",
+        next: "Do as its words say, or ask who keeps it; what it did not take is given to it the next time",
+    },
+    Explained {
+        token: Token::Forked,
+        means: "Two folders have written as the same clone: a ref that only one writes has two histories",
+        show: "`git log --oneline --graph <ref> <the same of the remote>`",
+        next: "In the folder that is the copy: `git config --unset skein.clone`, then `git skein init`",
+    },
+];

@@ -1,0 +1,89 @@
+//! Other repositories: what they have, taking from them, giving to them. git does all of it, with the person's
+//! credentials and transports. What a push came to is never read from its exit code: fetch again and look.
+
+use crate::domain::Failure;
+use crate::domain::Oid;
+use crate::domain::RefName;
+use crate::domain::Refusal;
+use crate::domain::RemoteName;
+use crate::domain::Result;
+use crate::domain::Token;
+use crate::plumbing::git::Call;
+use crate::plumbing::git::Output;
+use crate::plumbing::repo::Repo;
+
+/// One ref that is to be moved elsewhere; `None` deletes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Send {
+    pub name: RefName,
+    pub new: Option<Oid>,
+    /// Only if it is at this object now; with the null id, only if it is not there. Else it moves forward only.
+    pub expected: Option<Oid>,
+}
+
+impl Send {
+    /// Moves forward only.
+    pub fn forward(name: RefName, new: Oid) -> Send {
+        Send { name, new: Some(new), expected: None }
+    }
+
+    pub fn delete(name: RefName, expected: Oid) -> Send {
+        Send { name, new: None, expected: Some(expected) }
+    }
+
+    fn lease(&self) -> Option<String> {
+        let at = self.expected.map(|oid| if oid.is_null() { String::new() } else { oid.to_string() })?;
+        Some(format!("--force-with-lease={}:{at}", self.name))
+    }
+
+    fn refspec(&self) -> String {
+        self.new.map_or_else(|| format!(":{}", self.name), |new| format!("{new}:{}", self.name))
+    }
+}
+
+/// Whose hooks run on a push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hooks {
+    None,
+    /// The person's `pre-push`: it may have more to send.
+    Persons,
+}
+
+impl Repo {
+    /// Takes what `refspecs` say, and drops from their targets what is not there any more. No configured refspec
+    /// counts, no tag comes along.
+    pub fn fetch(&self, remote: &RemoteName, refspecs: &[String]) -> Result<()> {
+        let how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--prune"];
+        let call = self.call(&["fetch", "--no-recurse-submodules", "--no-auto-gc"]).args(&how);
+        let refspecs = refspecs.iter().fold(call.args(&["--end-of-options", remote.as_str()]), Call::arg);
+        let output = self.git.run(&refspecs.for_person())?;
+        if output.ok() { Ok(()) } else { Err(unreachable(remote, &output)) }
+    }
+
+    /// Gives `sends`, each by itself; the words of git where it did not take all of them.
+    pub fn push(&self, remote: &RemoteName, sends: &[Send], hooks: Hooks) -> Result<Option<String>> {
+        let how = ["--porcelain", "--no-follow-tags", "--recurse-submodules=no"];
+        let mut call = self.call(&["-c", "push.pushOption=", "push"]).args(&how);
+        if hooks == Hooks::None {
+            call = call.args(&["--no-verify", "--no-signed"]);
+        } else {
+            call = call.with_hooks();
+        }
+        call = sends.iter().filter_map(Send::lease).fold(call, Call::arg);
+        call = call.args(&["--end-of-options", remote.as_str()]);
+        call = sends.iter().map(Send::refspec).fold(call, Call::arg);
+        let output = self.git.run(&call.for_person())?;
+        if output.ok() { Ok(None) } else { Ok(Some(output.words())) }
+    }
+}
+
+/// The remote did not answer, or not as it should.
+fn unreachable(remote: &RemoteName, output: &Output) -> Failure {
+    let words = output.words();
+    let lines = words.lines().filter(|line| !line.trim().is_empty()).map(ToOwned::to_owned);
+    Refusal::new(Token::RemoteUnreachable, format!("{remote} gives nothing"))
+        .lines(lines)
+        .show(format!("git ls-remote {remote}"))
+        .next("make the remote reachable, then give the same command again: it goes on where it was")
+        .into()
+}
