@@ -34,6 +34,7 @@ pub mod protocol;
 mod reap;
 mod refusals;
 mod risk;
+pub mod sync;
 mod tasks;
 mod window;
 mod worker;

@@ -8,7 +8,8 @@ use bstr::BString;
 use bstr::ByteSlice;
 
 impl Objects {
-    /// Notes tree `root` with `line` added to the note on `about`, unless it stands there already.
+    /// Notes tree `root` with `line` added to the note on `about`, unless it stands there already. It comes before the
+    /// first greater line: whoever adds the same lines has the same note, in whatever order they came.
     pub fn note_with_line(&self, root: Oid, about: Oid, line: &str) -> Result<Oid> {
         let (path, mut text) = match self.note_path(root, about)? {
             Some((path, blob)) => (path, self.blob(blob)?),
@@ -20,8 +21,9 @@ impl Objects {
         if !text.is_empty() && !text.ends_with(b"\n") {
             text.push(b'\n');
         }
-        text.extend_from_slice(line.as_bytes());
-        text.push(b'\n');
+        let smaller = text.lines_with_terminator().take_while(|l| l.trim_end() <= line.as_bytes());
+        let at: usize = smaller.map(<[u8]>::len).sum();
+        text.splice(at..at, line.bytes().chain([b'\n']));
         let blob = self.write_blob(&text)?;
         self.edit_tree(root, [(path, Some((Mode::File, blob)))])
     }

@@ -145,17 +145,24 @@ fn index(repo: &Repo, at: Oid) -> Result<Read<FoldedIndex>> {
     read(repo, repo.objects.tree_of(at)?, INDEX)
 }
 
+/// The entries of all archives, each with the clone and month of its own.
+pub(super) fn entries(repo: &Repo, view: &View) -> Result<Vec<(String, Folded)>> {
+    let mut found = Vec::new();
+    for (name, at) in &view.archives {
+        // Of another version: somebody else's, and passed over.
+        let Read::Known(index) = index(repo, *at)? else { continue };
+        found.extend(index.workers.into_iter().map(|entry| (name.clone(), entry)));
+    }
+    Ok(found)
+}
+
 /// Of each worker in any archive the entry that was made last.
 fn newest(repo: &Repo, view: &View) -> Result<BTreeMap<WorkerId, Folded>> {
     let mut found: BTreeMap<WorkerId, Folded> = BTreeMap::new();
-    for at in view.archives.values() {
-        // Of another version: somebody else's, and passed over.
-        let Read::Known(index) = index(repo, *at)? else { continue };
-        for entry in index.workers {
-            match found.get(&entry.worker) {
-                Some(other) if other.fold >= entry.fold => {}
-                _ => drop(found.insert(entry.worker, entry)),
-            }
+    for (_, entry) in entries(repo, view)? {
+        match found.get(&entry.worker) {
+            Some(other) if other.fold >= entry.fold => {}
+            _ => drop(found.insert(entry.worker, entry)),
         }
     }
     Ok(found)

@@ -62,6 +62,11 @@ impl Local {
         self.run().join("reap.lock")
     }
 
+    /// Held while state is exchanged with a remote.
+    pub fn sync_lock(&self) -> PathBuf {
+        self.run().join("sync.lock")
+    }
+
     /// Held by whoever writes a document.
     pub fn document_lock(&self, id: DocId) -> PathBuf {
         self.run().join(format!("doc-{id}.lock"))

@@ -59,6 +59,7 @@ pub mod status;
 pub mod steps;
 mod stored;
 pub mod supervise;
+pub mod sync;
 pub mod tell;
 pub mod trust;
 pub mod undo;

@@ -233,6 +233,11 @@ impl<'s> Session<'s> {
         self.lock(&self.local.reap_lock(), "another reap or restore")
     }
 
+    /// The lock under which state is exchanged with remotes.
+    pub fn lock_syncing(&self) -> Result<Lock> {
+        self.lock(&self.local.sync_lock(), "another sync")
+    }
+
     fn lock(&self, path: &Path, what: &str) -> Result<Lock> {
         crate::host::make_dir(&self.local.run())?;
         let busy = || {

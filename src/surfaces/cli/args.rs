@@ -263,6 +263,14 @@ pub enum Verb {
         #[command(flatten)]
         lines: Lines,
     },
+    /// Bring the state of all clones together, by way of a remote: workers, lanes, documents, archives, notes.
+    ///
+    /// Nothing is forced and no branch is touched: it moves what refs/skein holds, here and there. It may be given
+    /// again at any time.
+    Sync {
+        /// The remote; else that of `skein.remote`, origin, or the only one.
+        remote: Option<String>,
+    },
     /// Close workers whose work is proven landed, or who did nothing. Tip and snapshots are kept.
     Reap(Reap),
     /// Make a worktree again for a worker, open or closed, with what it had not committed.

@@ -173,6 +173,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Dock => "dock",
         Verb::Verdict(_) => "verdict",
         Verb::Debt => "debt",
+        Verb::Sync { .. } => "sync",
         Verb::Bound(verb) => verb.name(),
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
@@ -241,6 +242,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Dock => dock::run(env, &session, cli.dir.as_deref(), json),
         Verb::Verdict(args) => decide::verdict(&mut session, args, json),
         Verb::Debt => Ok(Page::debt(&verbs::debt::run(&session)?, json)),
+        Verb::Sync { remote } => Ok(Page::synced(&verbs::sync::run(&mut session, remote.as_deref())?, json)),
         Verb::Bound(verb) => kinds::run(&mut session, verb, json),
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };

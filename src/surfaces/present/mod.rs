@@ -21,6 +21,7 @@ mod protocol;
 mod reap;
 mod refusals;
 mod restore;
+mod sync;
 mod undo;
 mod verdict;
 mod workers;
