@@ -56,6 +56,7 @@ mod seed;
 mod shapes;
 mod spawn;
 mod support;
+mod sync;
 mod terminal;
 mod tmux;
 mod trunk;

@@ -77,6 +77,9 @@ fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
             return Err(Failure::fault("making the sentinel", format!("{name} is something else")));
         }
         wrote.push(format!("made {name}"));
+        if !session.config.named("remote", "url").is_empty() {
+            wrote.push("what other clones have of it does not come by fetch or pull: git skein sync".to_owned());
+        }
     }
     crate::fault::point("init: sentinel made");
     let clone = clone_id(session, &mut wrote)?;

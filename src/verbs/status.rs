@@ -14,6 +14,7 @@ use crate::plumbing::CommitGraph;
 use crate::plumbing::History;
 use crate::plumbing::Worktree;
 use crate::state::FrozenWork;
+use crate::state::Landing;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
@@ -235,7 +236,10 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let target = view.branches.get(&record.onto);
     let behind = target.map(|target| seen.behind(session, record.base, *target)).transpose()?;
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
-    let landed = ledger.landing_of(worker.id, record.deltas);
+    let landed = match ledger.landing_of(worker.id, record.deltas) {
+        Some(landing) if is_here(session, seen, landing)? => Some(landing),
+        _ => None,
+    };
     let taken_back = match landed.map(|l| (l, view.branches.get(&l.onto))) {
         Some((landing, Some(target))) => seems_taken_back(session, landing, head, *target)?,
         _ => false,
@@ -292,6 +296,14 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         parent: Kin::parent(view, worker),
         children: seen.children.get(&worker.id).cloned().unwrap_or_default(),
     })
+}
+
+/// Whether the branch that it landed on has come here. The lane of another clone knows of it before that.
+fn is_here(session: &Session<'_>, seen: &Seen<'_>, landing: &Landing) -> Result<bool> {
+    let Some(target) = seen.view.branches.get(&landing.onto) else { return Ok(false) };
+    let objects = &session.repo.objects;
+    let known = *target == landing.new || objects.exists(landing.new);
+    Ok(known && History::read(objects, &seen.past, landing.new, *target)?.comes_from_base())
 }
 
 /// Whether its newest delta was judged last, and must not land.

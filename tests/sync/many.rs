@@ -1,0 +1,1 @@
+//! Many clones at once.
