@@ -98,7 +98,8 @@ fn no_branch_and_no_tag_moves_and_nothing_is_forced() {
     cloned(&world, "other");
     world.git(["tag", "mine"]);
     world.worker_in("repo", "one");
-    let refs = |clone: &str| world.git_in(clone, &["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"]);
+    let refs =
+        |clone: &str| world.git_in(clone, &["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"]);
     let before = [refs("repo"), refs("other"), refs("server.git")];
     world.write(".git/hooks/pre-push", "#!/bin/sh\ntouch ran\nexit 1\n");
     std::fs::set_permissions(
@@ -158,7 +159,10 @@ fn a_clone_from_a_backup_takes_its_own_back() {
     let id = world.git(["config", "skein.clone"]);
     std::fs::remove_file(world.path(".git/skein/home")).unwrap();
     world.skein(&["sync"]).ok();
-    assert_eq!((world.git(["config", "skein.clone"]), world.git(["for-each-ref", "refs/skein/lane"])), (id, lane));
+    assert_eq!(
+        (world.git(["config", "skein.clone"]), world.git(["for-each-ref", "refs/skein/lane"])),
+        (id, lane)
+    );
     world.cwd = world.repo.clone();
     world.skein(&["fsck"]).ok();
 }
@@ -169,7 +173,9 @@ fn two_folders_that_write_as_one_clone_are_told() {
     world.worker_in("repo", "one");
     world.worker_in("repo", "two");
     let copy = world.root().join("copy");
-    assert!(std::process::Command::new("cp").arg("-a").arg(&world.repo).arg(&copy).status().unwrap().success());
+    assert!(
+        std::process::Command::new("cp").arg("-a").arg(&world.repo).arg(&copy).status().unwrap().success()
+    );
     // Somebody has removed what tells a copy from its first.
     std::fs::remove_file(copy.join(".git/skein/home")).unwrap();
     world.skein(&["land", "one"]).ok();
@@ -188,7 +194,8 @@ fn what_the_server_does_not_take_is_told_with_its_words() {
     world.worker_in("repo", "one");
     let hook = world.root().join("server.git/hooks/update");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    std::fs::write(&hook, "#!/bin/sh\ncase $1 in refs/skein/worker/*) echo not here >&2; exit 1;; esac\n").unwrap();
+    std::fs::write(&hook, "#!/bin/sh\ncase $1 in refs/skein/worker/*) echo not here >&2; exit 1;; esac\n")
+        .unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let told = world.skein(&["sync"]).code(1);
     assert!(told.out.contains("push-refused: origin did not take 1 ref\n"), "{}", told.out);

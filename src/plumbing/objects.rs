@@ -279,6 +279,11 @@ impl Objects {
         })
     }
 
+    /// When commit `oid` was made, by its committer's clock.
+    pub fn time_of(&self, oid: Oid) -> Result<i64> {
+        Ok(self.past(oid)?.time)
+    }
+
     /// Tree, parents and committer's time of commit `oid`; a time that makes no sense is the oldest. Long walks
     /// are often walked twice, so this is remembered.
     pub(super) fn past(&self, oid: Oid) -> Result<Rc<Past>> {

@@ -10,6 +10,7 @@ use crate::domain::document::Touched;
 use crate::plumbing::Edit;
 use crate::plumbing::Repo;
 use crate::state::draft::record_commit;
+use crate::state::join::Joined;
 use crate::state::names;
 use crate::state::record::Read;
 use crate::state::record::VERSION;
@@ -179,7 +180,7 @@ pub fn turn_file(n: u32, name: &str) -> String {
     format!("turns/{}/{:02}/{name}", n / SHELF, n % SHELF)
 }
 
-fn conflict_file(n: u32) -> String {
+pub(super) fn conflict_file(n: u32) -> String {
     format!("conflicts/{n}.json")
 }
 
@@ -197,9 +198,23 @@ pub struct DocStep {
     files: Vec<(BString, Option<(Mode, Oid)>)>,
     /// The step of another document that the first one of this builds on.
     first: Option<DocState>,
+    /// What it builds on in place of the newest step.
+    upon: Option<Joined>,
+}
+
+/// What was brought together, as a step of its own. Whoever makes it makes the same: it has the time of the newer side.
+pub fn step(repo: &Repo, joined: &Joined, subject: &str) -> Result<Oid> {
+    let times = joined.parents.iter().map(|at| repo.objects.time_of(*at));
+    let at = times.collect::<Result<Vec<i64>>>()?.into_iter().max().unwrap_or_default();
+    record_commit(repo, joined.tree, joined.parents.clone(), at, &format!("doc: {subject}"))
 }
 
 impl DocStep {
+    /// A step that builds on what was brought together.
+    pub fn upon(joined: &Joined) -> DocStep {
+        DocStep { upon: Some(joined.clone()), ..DocStep::default() }
+    }
+
     pub fn put(&mut self, repo: &Repo, path: &str, bytes: &[u8]) -> Result<Oid> {
         let oid = repo.objects.write_blob(bytes)?;
         self.put_blob(path, oid);
@@ -239,9 +254,12 @@ impl DocStep {
     ) -> Result<Edit> {
         self.put(repo, META, &encode(record)?)?;
         let from = last.or(self.first.as_ref());
-        let root = from.map_or(repo.objects.empty_tree(), |from| from.tree);
+        let (root, parents) = match (self.upon, from) {
+            (Some(upon), _) => (upon.tree, upon.parents),
+            (None, Some(from)) => (from.tree, vec![from.at]),
+            (None, None) => (repo.objects.empty_tree(), Vec::new()),
+        };
         let tree = repo.objects.edit_tree(root, self.files)?;
-        let parents = from.iter().map(|from| from.at).collect();
         let new = record_commit(repo, tree, parents, at, &format!("doc: {subject}"))?;
         Ok(Edit { name: names::document(record.doc)?, old: last.map(|last| last.at), new: Some(new) })
     }

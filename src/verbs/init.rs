@@ -78,7 +78,9 @@ fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
         }
         wrote.push(format!("made {name}"));
         if !session.config.named("remote", "url").is_empty() {
-            wrote.push("what other clones have of it does not come by fetch or pull: git skein sync".to_owned());
+            wrote.push(
+                "what other clones have of it does not come by fetch or pull: git skein sync".to_owned(),
+            );
         }
     }
     crate::fault::point("init: sentinel made");

@@ -150,8 +150,14 @@ impl Held {
     pub fn take(session: &mut Session<'_>, place: Place, verb: &str) -> Result<Held> {
         session.refuse_in_worker(verb)?;
         let first = Open::look(session, place)?;
-        let id = first.id.ok_or_else(|| no_identity(&first.place))?;
+        first.id.ok_or_else(|| no_identity(&first.place))?;
         init::ensure_known(session)?;
+        Held::hold(session, first)
+    }
+
+    /// Holds what was looked at; the repository is prepared.
+    pub fn hold(session: &Session<'_>, first: Open) -> Result<Held> {
+        let id = first.id.ok_or_else(|| no_identity(&first.place))?;
         let lock = session.lock_document(id)?;
         let mut open = Open { state: DocState::load(&session.repo, id)?, ..first };
         let recovered = super::contribute::finish_interrupted(session, &mut open)?;

@@ -1,26 +1,133 @@
-//! Documents: whoever writes one writes its ref.
+//! Documents: whoever writes one writes its ref. What another clone has written comes into the file here too, by the
+//! way that every answer takes; else it would read as deleted here.
 
+use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::document::Touched;
 use crate::domain::sync::Shared;
 use crate::domain::sync::Step;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Both;
+use crate::state::DocState;
+use crate::state::DocStep;
 use crate::state::Draft;
+use crate::state::Joined;
+use crate::state::document_step;
+use crate::state::join;
+use crate::verbs::doc::Contribution;
+use crate::verbs::doc::Held;
+use crate::verbs::doc::Open;
+use crate::verbs::doc::contribute;
+use crate::verbs::doc::place;
 use crate::verbs::session::Session;
 use crate::verbs::sync::Exchanged;
+use bstr::ByteSlice;
 
-/// Brings what the remote has of a document here.
+const SUBJECT: &str = "brought together";
+
+/// Brings what the remote has of a document here. What cannot be brought now is told, and stays for the next time.
 pub fn take(session: &Session<'_>, both: &Both) -> Result<Option<Exchanged>> {
-    if both.step() != Step::Take {
+    if !matches!(both.step(), Step::Take | Step::Merge) {
         return Ok(None);
     }
+    match bring(session, both) {
+        Ok(new) => {
+            let what = both.what(&session.repo)?;
+            Ok(new.map(|new| Exchanged { name: both.name.clone(), what, old: both.here, new: Some(new) }))
+        }
+        Err(failure) if failure.token().is_some() => {
+            session.tell(format!("{} stays as it is here: {failure}", both.what(&session.repo)?));
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn bring(session: &Session<'_>, both: &Both) -> Result<Option<crate::domain::Oid>> {
     let repo = &session.repo;
-    let edit = Edit { name: both.name.clone(), old: both.here, new: both.there };
-    if Draft::new(repo).put(edit).publish()? != Moved::Done {
-        return Ok(None);
+    let Some(there) = both.there else { return Ok(None) };
+    let there = DocState::at(repo, there)?;
+    let here = both.here.map(|here| DocState::at(repo, here)).transpose()?;
+    let Some(mut held) = held(session, here.as_ref(), &there)? else {
+        let joined = joined(session, here.as_ref(), &there)?;
+        return move_to(session, both, &joined);
+    };
+    let joined = joined(session, held.open.state.as_ref(), &there)?;
+    let both = &Both { here: held.open.state.as_ref().map(|state| state.at), ..both.clone() };
+    let before = match &held.open.state {
+        Some(here) => here.text(repo)?,
+        // The file came by way of a branch: what that has is what there is of it here.
+        None => committed(session, &held.open)?,
+    };
+    let Some(before) = before else { return move_to(session, both, &joined) };
+    let after = joined.text(repo)?;
+    if held.open.graft(&before, &held.open.text, &after, &Touched::Whole)?.text == held.open.text {
+        return move_to(session, both, &joined);
     }
-    Ok(Some(Exchanged { name: both.name.clone(), what: both.what(repo)?, old: both.here, new: both.there }))
+    let made = Contribution {
+        known: after.clone(),
+        before,
+        after,
+        touched: Touched::Whole,
+        turn: joined.record.turns,
+        record: joined.record.clone(),
+        step: DocStep::upon(&joined),
+        subject: SUBJECT.to_owned(),
+    };
+    contribute(session, &mut held, made)?;
+    Ok(held.open.state.map(|state| state.at))
+}
+
+/// The document's file here, if it has one.
+fn held(session: &Session<'_>, here: Option<&DocState>, there: &DocState) -> Result<Option<Held>> {
+    let Some(top) = &session.repo.dirs.work_tree else { return Ok(None) };
+    let paths = here.into_iter().chain([there]).map(|state| top.join(&state.record.path));
+    for file in paths.filter_map(|path| place(session.env.cwd(), &path).ok()) {
+        let open = Open::look(session, file)?;
+        if open.id == Some(there.record.doc) {
+            return Held::hold(session, open).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// What `HEAD` has of the file.
+fn committed(session: &Session<'_>, open: &Open) -> Result<Option<String>> {
+    let (repo, name) = (&session.repo, open.name.as_bstr());
+    let Some(head) = repo.head_of(&open.admin)? else { return Ok(None) };
+    let Some(oid) = repo.objects.oid_at(repo.objects.tree_of(head)?, name)? else { return Ok(None) };
+    Ok(Some(String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned()))
+}
+
+/// Both sides as one, or that which has the other.
+fn joined(session: &Session<'_>, here: Option<&DocState>, there: &DocState) -> Result<Joined> {
+    let repo = &session.repo;
+    let Some(here) = here else { return Ok(Joined::of(there)) };
+    if repo.objects.is_ancestor(here.at, there.at)? {
+        return Ok(Joined::of(there));
+    }
+    let base =
+        repo.objects.merge_bases(here.at, there.at)?.first().map(|at| DocState::at(repo, *at)).transpose()?;
+    join(repo, base.as_ref(), here, there)?.ok_or_else(|| {
+        Refusal::new(Token::Busy, "a turn is open here, and one in another clone")
+            .show(format!("git show {}:meta.json", here.at))
+            .next("answer it or let it be answered, then sync again")
+            .into()
+    })
+}
+
+/// Moves the ref by itself: the file has all of it, or there is none.
+fn move_to(session: &Session<'_>, both: &Both, joined: &Joined) -> Result<Option<crate::domain::Oid>> {
+    let repo = &session.repo;
+    let new = match joined.parents[..] {
+        [one] => one,
+        _ => document_step(repo, joined, SUBJECT)?,
+    };
+    let edit = Edit { name: both.name.clone(), old: both.here, new: Some(new) };
+    let moved = Draft::new(repo).put(edit).publish()?;
+    Ok((moved == Moved::Done).then_some(new))
 }
 
 /// `skein.syncDocuments` says whether documents leave this clone.
