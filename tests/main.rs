@@ -53,6 +53,7 @@ mod refusals;
 mod resume;
 mod saying;
 mod seed;
+mod server;
 mod shapes;
 mod spawn;
 mod support;

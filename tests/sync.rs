@@ -9,7 +9,7 @@ use crate::support::World;
 use std::path::PathBuf;
 
 /// A bare server in `server.git`, with what the world has; the world is its first clone.
-fn served() -> World {
+pub fn served() -> World {
     let world = World::in_memory();
     world.git(["init", "-q", "--bare", "-b", "main", &server(&world)]);
     world.git(["remote", "add", "origin", &server(&world)]);
@@ -17,12 +17,12 @@ fn served() -> World {
     world
 }
 
-fn server(world: &World) -> String {
+pub fn server(world: &World) -> String {
     world.root().join("server.git").display().to_string()
 }
 
 /// A further clone of the server, as git makes it.
-fn cloned(world: &World, name: &str) -> PathBuf {
+pub fn cloned(world: &World, name: &str) -> PathBuf {
     let to = world.root().join(name);
     world.git(["clone", "-q", &server(world), &to.display().to_string()]);
     world.git(["-C", &to.display().to_string(), "config", "user.name", name]);
@@ -32,18 +32,18 @@ fn cloned(world: &World, name: &str) -> PathBuf {
 
 impl World {
     /// The same in another clone.
-    fn skein_in(&self, clone: &str, args: &[&str]) -> Ran {
+    pub fn skein_in(&self, clone: &str, args: &[&str]) -> Ran {
         let to = self.root().join(clone).display().to_string();
         self.skein(&[&["-C", &to], args].concat())
     }
 
-    fn git_in(&self, clone: &str, args: &[&str]) -> String {
+    pub fn git_in(&self, clone: &str, args: &[&str]) -> String {
         let to = self.root().join(clone).display().to_string();
         self.git([&["-C", &to], args].concat())
     }
 
     /// A worker of another clone that made one commit, frozen.
-    fn worker_in(&self, clone: &str, name: &str) {
+    pub fn worker_in(&self, clone: &str, name: &str) {
         let script = format!("echo {name} >{name}; git add {name}; git commit -qm {name}");
         let args = ["dispatch", "--wait", "--name", name, name, "--", "sh", "-c", &script];
         self.skein_in(clone, &args).ok();

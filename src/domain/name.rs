@@ -86,6 +86,9 @@ impl<'de> Deserialize<'de> for Oid {
     }
 }
 
+/// Where git notes what the branches of remotes were when they were seen last.
+const TRACKING: &str = "refs/remotes/";
+
 /// A full ref name (`refs/...`) that git accepts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -126,6 +129,25 @@ impl RefName {
         }
     }
 
+    /// The same, or a branch of a server by its whole name, `refs/remotes/origin/main`.
+    pub fn target(name: &str) -> Result<RefName, Failure> {
+        if name.starts_with(TRACKING) { RefName::new(name) } else { RefName::branch(name) }
+    }
+
+    /// Whether it stands here for a branch of a server.
+    pub fn is_tracking(&self) -> bool {
+        self.0.starts_with(TRACKING)
+    }
+
+    /// Whether both are the branch of one name, here or on a server. Which part of a name is that of the remote only
+    /// the configuration knows: this may be true of too many.
+    pub fn may_be_one_branch(&self, other: &RefName) -> bool {
+        let ends = |long: &RefName, short: &RefName| {
+            long.is_tracking() && !short.is_tracking() && long.0.ends_with(&format!("/{}", short.short()))
+        };
+        self == other || ends(self, other) || ends(other, self)
+    }
+
     /// A branch that is to be made: git makes none that reads as an option or as `HEAD`.
     pub fn new_branch(name: &str) -> Result<RefName, Failure> {
         let branch = RefName::branch(name)?;
@@ -142,9 +164,10 @@ impl RefName {
         &self.0
     }
 
-    /// The name as people say it: without `refs/heads/`.
+    /// The name as people say it: without `refs/heads/` or `refs/remotes/`.
     pub fn short(&self) -> &str {
-        self.0.strip_prefix("refs/heads/").unwrap_or(&self.0)
+        let short = self.0.strip_prefix("refs/heads/").or_else(|| self.0.strip_prefix(TRACKING));
+        short.unwrap_or(&self.0)
     }
 }
 

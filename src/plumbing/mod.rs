@@ -71,6 +71,7 @@ pub use refs::Ref;
 pub use refs::RefSession;
 pub use remote::Hooks;
 pub use remote::Send;
+pub use remote::was_raced;
 pub use repo::Repo;
 pub use stored::Asked;
 pub use stored::Settings;

@@ -11,6 +11,7 @@ use crate::domain::Token;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Output;
 use crate::plumbing::repo::Repo;
+use bstr::ByteSlice;
 
 /// One ref that is to be moved elsewhere; `None` deletes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,8 +74,57 @@ impl Repo {
         call = call.args(&["--end-of-options", remote.as_str()]);
         call = sends.iter().map(Send::refspec).fold(call, Call::arg);
         let output = self.git.run(&call.for_person())?;
-        if output.ok() { Ok(None) } else { Ok(Some(output.words())) }
+        if output.ok() { Ok(None) } else { Ok(Some(refused(&output))) }
     }
+
+    /// Where the branch `name` of the remote is; noted as `tracking`, as the person's own fetch does.
+    pub fn fetch_branch(
+        &self,
+        remote: &RemoteName,
+        name: &RefName,
+        tracking: &RefName,
+    ) -> Result<Option<Oid>> {
+        let refspec = [format!("+{name}:{tracking}")];
+        for left in [2, 1, 0] {
+            match self.fetch(remote, &refspec) {
+                Ok(()) => break,
+                Err(Failure::Refusal(r)) if r.lines.iter().any(|line| line.contains(NO_SUCH_REF)) => {
+                    return Ok(None);
+                }
+                // Another fetch noted it at this very moment.
+                Err(Failure::Refusal(r)) if left > 0 && r.lines.iter().any(|line| line.contains(LOCKED)) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(self.read_refs(&[tracking])?.pop().flatten())
+    }
+}
+
+const NO_SUCH_REF: &str = "couldn't find remote ref";
+
+const LOCKED: &str = "cannot lock ref";
+
+/// Whether the words of a push say that somebody else was moving the same ref at that moment.
+pub fn was_raced(words: &str) -> bool {
+    let signs = [
+        "stale info",
+        "fetch first",
+        LOCKED,
+        "failed to update ref",
+        "incorrect old value",
+        "failed to lock",
+    ];
+    signs.iter().any(|sign| words.contains(sign))
+}
+
+/// Why a push did not succeed: what was said, by hooks and the server too, and which refs were not taken.
+fn refused(output: &Output) -> String {
+    let verdicts = output.stdout.to_str_lossy();
+    let verdicts = verdicts.lines().filter(|line| !line.starts_with("To ") && *line != "Done");
+    let words = output.words();
+    let said = words.lines().filter(|line| !line.starts_with("hint:"));
+    let lines = said.chain(verdicts).map(str::trim_end).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The remote did not answer, or not as it should.

@@ -242,7 +242,7 @@ fn with_agent(session: &Session<'_>, request: &Request) -> Result<Request> {
 
 /// The branch that the work is for, and where it is.
 pub fn target(session: &Session<'_>, view: &View, request: &Request) -> Result<(RefName, Oid)> {
-    let named = request.onto.as_deref().map(RefName::branch).transpose()?;
+    let named = request.onto.as_deref().map(RefName::target).transpose()?;
     let onto = session.onto(view, named.as_ref())?;
     let target = session.branch_tip(view, &onto)?;
     Ok((onto, target))

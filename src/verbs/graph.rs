@@ -68,9 +68,9 @@ fn take_in(session: &Session<'_>, view: &View, limit: usize) -> Result<usize> {
     }
     let mut todo = Vec::new();
     for (onto, base) in lines {
-        let Some(tip) = view.branches.get(onto) else { continue };
-        if thorough || !is_near(session, &seen, base, *tip)? {
-            todo.push((base, *tip));
+        let Some(tip) = session.tip(view, onto) else { continue };
+        if thorough || !is_near(session, &seen, base, tip)? {
+            todo.push((base, tip));
         }
     }
     if todo.is_empty() {

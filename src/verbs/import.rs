@@ -16,6 +16,7 @@ use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
 use crate::verbs::land::Resolved;
+use crate::verbs::server;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -34,6 +35,9 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     let into = into.map(RefName::branch).transpose()?;
     Bounds::of(&session.config)?;
     let view = land::begin(session, request.dry_run)?;
+    if let Some(branch) = &into {
+        server::refuse(session, &view, branch, name)?;
+    }
     let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
     let worker = view.open_worker(&session.repo, name)?;
     let frozen = freeze::run(session, &view, worker, request.take)?;

@@ -35,6 +35,7 @@ use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::overlap;
 use crate::verbs::policy;
+use crate::verbs::server;
 use crate::verbs::session::Session;
 use crate::verbs::verdict;
 use serde::Serialize;
@@ -177,7 +178,11 @@ impl Resolved {
 
     /// The branch it goes to: the one asked for, else the worker's own, else the trunk.
     pub fn target(&self, session: &Session<'_>, view: &View, request: &Request) -> Result<RefName> {
-        session.onto(view, request.onto.as_ref().or(self.worker_onto.as_ref()))
+        match &self.worker_onto {
+            // Recorded as it is meant.
+            Some(recorded) if request.onto.is_none() => Ok(recorded.clone()),
+            _ => session.onto(view, request.onto.as_ref()),
+        }
     }
 
     /// Whether its delta is not recorded yet. A record that moved since is a refusal: whoever wrote it may have
@@ -221,6 +226,7 @@ pub fn attempts(
     request: &Request,
 ) -> Result<Landed> {
     let clone = session.clone_id().unwrap_or_default().to_owned();
+    server::refresh(session, onto)?;
     let mut gates = found.gates(session, view, onto, &request.gates)?;
     let mut left = request.retries;
     loop {
@@ -339,7 +345,7 @@ pub fn already(
     };
     let ledger = Ledger::since(&session.repo, view, frozen)?;
     let tip = session.branch_tip(view, onto)?;
-    for (op, _, landing) in ledger.landings.iter().filter(|(_, _, l)| l.onto == *onto) {
+    for (op, _, landing) in ledger.landings.iter().filter(|(_, _, l)| l.onto.may_be_one_branch(onto)) {
         let same = match &found.source {
             Source::Delta { delta, .. } => {
                 landing.delta.as_ref().is_some_and(|d| d.worker == delta.worker && d.n == delta.n)

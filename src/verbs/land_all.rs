@@ -25,6 +25,7 @@ use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
 use crate::verbs::landed::is_taken_back;
 use crate::verbs::policy;
+use crate::verbs::server;
 use crate::verbs::session::Session;
 use crate::verbs::upon::Stack;
 use bstr::ByteSlice;
@@ -76,6 +77,7 @@ pub fn plan(session: &mut Session<'_>, request: &Request) -> Result<Plan> {
     Bounds::of(&session.config)?;
     let view = land::begin(session, request.dry_run)?;
     let onto = session.onto(&view, request.onto.as_ref())?;
+    server::refresh(session, &onto)?;
     let tip = session.branch_tip(&view, &onto)?;
     let mut left_out = Vec::new();
     let ready = ready(session, &view, &onto, request, &mut left_out)?;
@@ -127,7 +129,9 @@ fn ready(
     for worker in view.workers.iter().filter(|w| w.record.outcome == Outcome::Ready) {
         any = true;
         let name = worker.record.handle.to_string();
-        if worker.record.onto != *onto {
+        // What is meant for the branch of that name here may go to the one on the server.
+        let meant = &worker.record.onto;
+        if meant != onto && !(onto.is_tracking() && meant.may_be_one_branch(onto)) {
             let meant = worker.record.onto.short();
             left_out.push(LeftOut { name, why: format!("it is meant for {meant}"), token: None });
             continue;

@@ -133,7 +133,9 @@ pub fn question(
     let tip = delta.map_or(head, |d| d.tip);
     let receipts = ledger
         .deltas()
-        .filter(|(_, landing, d)| d.worker == worker.id && landing.onto == *onto && d.tip == tip)
+        .filter(|(_, landing, d)| {
+            d.worker == worker.id && landing.onto.may_be_one_branch(onto) && d.tip == tip
+        })
         .map(|(_, landing, d)| receipt(landing, d))
         .collect();
     Ok(Question { receipts, ..of_commits(session, worker.record.base, tip, target)? })
@@ -192,7 +194,10 @@ pub fn seems_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, targ
 
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
     let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
-    let onto = request.onto.clone().unwrap_or_else(|| worker.record.onto.clone());
+    let onto = match &request.onto {
+        Some(named) => session.onto(view, Some(named))?,
+        None => worker.record.onto.clone(),
+    };
     let target = session.branch_tip(view, &onto)?;
     let ledger = Ledger::load(&session.repo, view)?;
     let question = question(session, &ledger, worker, worker.tip(), (&onto, target))?;

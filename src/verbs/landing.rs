@@ -1,6 +1,8 @@
 //! `candidate integrate`, and the end of every `land` and `undo`: a branch moves by compare-and-swap, journalled
 //! on the lane so that a kill at any moment loses nothing. docs/schema.md has the protocol.
 
+pub mod server;
+
 use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Oid;
@@ -29,6 +31,10 @@ use crate::state::tip;
 use crate::verbs::checkout;
 use crate::verbs::recover;
 use crate::verbs::session::Session;
+
+/// Why an intent that a dead process left open has no landing.
+pub const DIED: &str = "its process died before the branch moved";
+pub const SUPERSEDED: &str = "superseded: the branch went elsewhere";
 
 /// The land lock, held: what must run under it takes this.
 pub struct Landings<'s> {
@@ -59,6 +65,9 @@ pub fn integrate(held: &Landings<'_>, step: &Move, first: Option<Edit>) -> Resul
     let now = session.repo.read_refs(&[&landing.onto])?.pop().flatten();
     if now != Some(landing.old) {
         return Err(moved(landing, now));
+    }
+    if landing.onto.is_tracking() {
+        return server::integrate(held, step, first);
     }
     let (old_tree, new_tree) = trees(session, landing)?;
     let changes = session.repo.objects.diff_trees(old_tree, new_tree)?;

@@ -51,6 +51,7 @@ mod replay;
 pub mod restore;
 pub mod resume;
 mod seed;
+pub mod server;
 pub mod session;
 pub mod show;
 mod snapshot;

@@ -24,7 +24,7 @@ use bstr::ByteSlice;
 
 /// The policy at the tip of the trunk, or of `onto` where nobody knows which branch that is: never a worker's.
 fn read(session: &Session<'_>, view: &View, onto: &RefName) -> Result<(Policy, RefName)> {
-    let trunk = session.trunk(view).unwrap_or_else(|_| onto.clone());
+    let trunk = session.trunk_for(view, onto);
     let tree = session.repo.objects.tree_of(session.branch_tip(view, &trunk)?)?;
     Ok((read_at(session, tree, trunk.short())?, trunk))
 }
@@ -80,7 +80,7 @@ fn trusted(
     onto: &RefName,
     wanted: impl FnOnce(Policy) -> Vec<String>,
 ) -> Result<Vec<String>> {
-    let trunk = session.trunk(view).unwrap_or_else(|_| onto.clone());
+    let trunk = session.trunk_for(view, onto);
     let text = text_at(session, session.repo.objects.tree_of(session.branch_tip(view, &trunk)?)?)?;
     let policy = parse(&text, trunk.short())?;
     let commands = policy.commands();

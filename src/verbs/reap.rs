@@ -285,11 +285,11 @@ fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
 
 fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<Verdict> {
     let onto = &worker.record.onto;
-    let Some(target) = bench.view.branches.get(onto) else {
+    let Some(target) = session.tip(bench.view, onto) else {
         let detail = format!("there is no branch {} any more", onto.short());
         return Ok(Verdict::Unknown { why: Unknown::BaseNotInTrunk, detail });
     };
-    let question = landed::question(session, &bench.ledger, worker, head, (onto, *target))?;
+    let question = landed::question(session, &bench.ledger, worker, head, (onto, target))?;
     if question.tip == question.base {
         return Ok(Verdict::Empty);
     }

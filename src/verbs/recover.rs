@@ -54,6 +54,12 @@ pub fn open_intents(held: &Landings<'_>) -> Result<bool> {
 fn end(held: &Landings<'_>, step: &Move) -> Result<()> {
     let session = held.session;
     let Move { op, landing: ref intent, .. } = *step;
+    if intent.onto.is_tracking() {
+        return match landing::server::look(held, step)? {
+            Ok(()) => stands(held, step),
+            Err(why) => give_up(held, op, why),
+        };
+    }
     let now = session.repo.read_refs(&[&intent.onto])?.pop().flatten();
     let mut landed = landing::holds(session, step, now)?;
     let side = if landed || now == Some(intent.old) { Side::New } else { Side::Old };
@@ -65,23 +71,29 @@ fn end(held: &Landings<'_>, step: &Move) -> Result<()> {
         index.free()?;
     }
     if landed {
-        landing::acknowledge(session, step)?;
-        landing::write_receipt(held, &mut session.repo.ref_session()?, step)?;
-        drop_candidate(session, &session.view()?, op)?;
-        let (onto, new) = (intent.onto.short(), intent.new.short());
-        session.tell(match step.undoes {
-            Some(undoes) => format!("recovered: {onto} went back to {new}; operation {undoes} is undone"),
-            None => format!("recovered: {onto} holds {new} (operation {op})"),
-        });
-        return Ok(());
+        return stands(held, step);
     }
-    let why = if now == Some(intent.old) {
-        "its process died before the branch moved"
-    } else {
-        "superseded: the branch went elsewhere"
-    };
+    let moved = now != Some(intent.old);
+    give_up(held, op, if moved { landing::SUPERSEDED } else { landing::DIED })
+}
+
+fn stands(held: &Landings<'_>, step: &Move) -> Result<()> {
+    let session = held.session;
+    let Move { op, landing: ref intent, .. } = *step;
+    landing::acknowledge(session, step)?;
+    landing::write_receipt(held, &mut session.repo.ref_session()?, step)?;
+    drop_candidate(session, &session.view()?, op)?;
+    let (onto, new) = (intent.onto.short(), intent.new.short());
+    session.tell(match step.undoes {
+        Some(undoes) => format!("recovered: {onto} went back to {new}; operation {undoes} is undone"),
+        None => format!("recovered: {onto} holds {new} (operation {op})"),
+    });
+    Ok(())
+}
+
+fn give_up(held: &Landings<'_>, op: OpId, why: &str) -> Result<()> {
     landing::abandon(held, op, why)?;
-    session.tell(format!("recovered: operation {op} did not land: {why}"));
+    held.session.tell(format!("recovered: operation {op} did not land: {why}"));
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use crate::plumbing::Repo;
 use crate::state::Local;
 use crate::state::View;
 use crate::verbs::pane::KEEP;
+use crate::verbs::server;
 use sha2::Digest;
 use std::cell::OnceCell;
 use std::cell::RefCell;
@@ -270,9 +271,18 @@ impl<'s> Session<'s> {
         names.find(exists).ok_or_else(|| self.no_trunk(view))
     }
 
-    /// The branch that was named, else the trunk.
+    /// The branch that a person named, here or as `REMOTE/BRANCH` on a server; else the trunk.
     pub fn onto(&self, view: &View, named: Option<&RefName>) -> Result<RefName> {
-        named.map_or_else(|| self.trunk(view), |name| Ok(name.clone()))
+        named.map_or_else(|| self.trunk(view), |name| server::meant(self, view, name))
+    }
+
+    /// The trunk whose policy holds for what goes to `onto`: that of the same server, as far as it is known; `onto`
+    /// itself where nobody knows which branch is the trunk.
+    pub fn trunk_for(&self, view: &View, onto: &RefName) -> RefName {
+        let trunk = self.trunk(view).unwrap_or_else(|_| onto.clone());
+        let there = server::of(self, onto).map(|s| format!("refs/remotes/{}/{}", s.remote, trunk.short()));
+        let there = there.and_then(|name| RefName::new(name).ok());
+        there.filter(|name| self.tip(view, name).is_some()).unwrap_or(trunk)
     }
 
     fn no_trunk(&self, view: &View) -> Failure {
@@ -294,7 +304,16 @@ impl<'s> Session<'s> {
 
     /// Where branch `name` is.
     pub fn branch_tip(&self, view: &View, name: &RefName) -> Result<Oid> {
-        view.branches.get(name).copied().ok_or_else(|| no_branch(name))
+        let unknown = || server::of(self, name).map_or_else(|| no_branch(name), |server| server.unknown());
+        self.tip(view, name).ok_or_else(unknown)
+    }
+
+    /// The same, if it is there. That of a branch on a server is as it was seen last.
+    pub fn tip(&self, view: &View, name: &RefName) -> Option<Oid> {
+        if name.is_tracking() {
+            return self.repo.read_refs(&[name]).ok()?.pop().flatten();
+        }
+        view.branches.get(name).copied()
     }
 
     /// The person as a commit header states them, `Name <mail>`.

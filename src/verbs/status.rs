@@ -233,15 +233,15 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
             (picture.head, if work.comes_from_base() { work.len() } else { 0 }, files)
         }
     };
-    let target = view.branches.get(&record.onto);
-    let behind = target.map(|target| seen.behind(session, record.base, *target)).transpose()?;
+    let target = session.tip(view, &record.onto);
+    let behind = target.map(|target| seen.behind(session, record.base, target)).transpose()?;
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
     let landed = match ledger.landing_of(worker.id, record.deltas) {
         Some(landing) if is_here(session, seen, landing)? => Some(landing),
         _ => None,
     };
-    let taken_back = match landed.map(|l| (l, view.branches.get(&l.onto))) {
-        Some((landing, Some(target))) => seems_taken_back(session, landing, head, *target)?,
+    let taken_back = match landed.map(|l| (l, session.tip(view, &l.onto))) {
+        Some((landing, Some(target))) => seems_taken_back(session, landing, head, target)?,
         _ => false,
     };
     let asks: Vec<Question> = match record.outcome {
@@ -300,10 +300,10 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
 
 /// Whether the branch that it landed on has come here. The lane of another clone knows of it before that.
 fn is_here(session: &Session<'_>, seen: &Seen<'_>, landing: &Landing) -> Result<bool> {
-    let Some(target) = seen.view.branches.get(&landing.onto) else { return Ok(false) };
+    let Some(target) = session.tip(seen.view, &landing.onto) else { return Ok(false) };
     let objects = &session.repo.objects;
-    let known = *target == landing.new || objects.exists(landing.new);
-    Ok(known && History::read(objects, &seen.past, landing.new, *target)?.comes_from_base())
+    let known = target == landing.new || objects.exists(landing.new);
+    Ok(known && History::read(objects, &seen.past, landing.new, target)?.comes_from_base())
 }
 
 /// Whether its newest delta was judged last, and must not land.

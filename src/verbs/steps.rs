@@ -25,6 +25,7 @@ use crate::verbs::land::Request;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
 use crate::verbs::policy;
+use crate::verbs::server;
 use crate::verbs::session::Session;
 use serde::Serialize;
 
@@ -49,6 +50,7 @@ pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &
     let view = land::begin(session, false)?;
     let found = land::resolve(session, &view, name, request.take)?;
     let onto = found.target(session, &view, request)?;
+    server::refresh(session, &onto)?;
     let tip = session.branch_tip(&view, &onto)?;
     let view = session.view()?;
     if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {

@@ -166,6 +166,9 @@ impl Past<'_> {
     fn judge(&self, target: &Move) -> Result<Verdict> {
         let objects = &self.session.repo.objects;
         let Landing { onto, old, new, .. } = &target.landing;
+        if onto.is_tracking() {
+            return Err(self.refuse_pushed(target, onto)?.into());
+        }
         let tip = self.session.branch_tip(&self.view, onto)?;
         let brought = objects.is_ancestor(*old, *new)?;
         let by = self.ledger.taken_back_by(target.op).and_then(|by| self.find(by));

@@ -39,7 +39,9 @@ fn has_landed(
 ) -> Result<bool> {
     let objects = &session.repo.objects;
     let ledger = Ledger::load(&session.repo, view)?;
-    let mine = ledger.deltas().filter(|(_, l, d)| d.worker == worker.id && d.tip == tip && l.onto == *onto);
+    let mine = ledger
+        .deltas()
+        .filter(|(_, l, d)| d.worker == worker.id && d.tip == tip && l.onto.may_be_one_branch(onto));
     for (op, landing, _) in mine {
         if !ledger.is_taken_back(*op) && objects.is_ancestor(landing.new, target)? {
             return Ok(true);

@@ -251,7 +251,7 @@ pub enum Verb {
         /// Where a revision was forked from; else its merge base with the trunk.
         #[arg(long, value_name = "REV")]
         base: Option<String>,
-        /// The branch to look at; else the trunk.
+        /// The branch to look at, or REMOTE/BRANCH as it was seen last; else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
         /// Show each test that was made and what it found.
@@ -454,7 +454,8 @@ fn command(text: &str) -> Result<String, &'static str> {
 
 #[derive(Debug, Args)]
 pub struct Target {
-    /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
+    /// The branch to land on, or REMOTE/BRANCH to push it to a server; else the one that the worker was dispatched
+    /// for, else the trunk.
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
     /// A command that must pass on the exact tree that would land. Repeatable.
@@ -468,7 +469,8 @@ pub enum Candidate {
     Create {
         /// A worker or a local branch.
         name: String,
-        /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
+        /// The branch to land on, or REMOTE/BRANCH to push it to a server; else the one that the worker was dispatched
+        /// for, else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
         #[command(flatten)]
@@ -488,7 +490,8 @@ pub enum Candidate {
     Integrate {
         /// A worker or a local branch.
         name: String,
-        /// The branch to land on; else the one that the worker was dispatched for, else the trunk.
+        /// The branch to land on, or REMOTE/BRANCH to push it to a server; else the one that the worker was dispatched
+        /// for, else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
         /// A command that the candidate must have passed when it was admitted. Repeatable.

@@ -310,7 +310,7 @@ fn look(session: &mut Session<'_>, cli: &Cli, lines: Option<Ends>) -> Result<Pag
             let asked = verbs::landed::Request {
                 name: name.clone(),
                 base: base.clone(),
-                onto: onto.as_deref().map(RefName::branch).transpose()?,
+                onto: onto.as_deref().map(RefName::target).transpose()?,
                 cherry: by.is_some(),
             };
             landed(session, &asked, *explain, json, lines)
@@ -362,7 +362,7 @@ fn no_lines(cli: &Cli) -> Option<&'static str> {
 
 fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Request> {
     Ok(Request {
-        onto: onto.map(RefName::branch).transpose()?,
+        onto: onto.map(RefName::target).transpose()?,
         gates: gates.to_vec(),
         retries: 3,
         dry_run: false,

@@ -146,6 +146,9 @@ fn landed(l: &Landed) -> String {
         let word = if l.dry_run { "gate to pass" } else { "gate passed" };
         text.push_str(&format!("  {word}: {}\n", line(gate)));
     }
+    if l.onto.is_tracking() && !l.dry_run {
+        text.push_str("  that is on the server; git pull brings it here\n");
+    }
     if l.unsigned {
         text.push_str(&format!(
             "  {}: commit.gpgSign is set, but landings are not signed yet\n",

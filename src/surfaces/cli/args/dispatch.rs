@@ -31,7 +31,7 @@ pub struct Dispatch {
     /// Files that the task is about. Changes of others are reported at import. Repeatable.
     #[arg(long = "path", value_name = "GLOB")]
     pub paths: Vec<String>,
-    /// The branch that the work is meant for; else the trunk.
+    /// The branch that the work is meant for, here or as REMOTE/BRANCH on a server; else the trunk.
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
     /// A gate of this worker: a command that must pass before its work lands. `{paths}` stands for the
