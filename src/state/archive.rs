@@ -250,7 +250,7 @@ impl View {
         // The snapshots of another clone never come here.
         let wip = entry.snapshot.filter(|oid| repo.objects.exists(*oid));
         let (id, at) = (entry.worker, entry.record);
-        Ok(Worker { id, record, at, tree, head: Some(entry.tip), wip })
+        Ok(Worker { id, record, at, tree, head: Some(entry.tip), wip, taken_in: None, is_away: false })
     }
 
     /// Of each open worker that an archive has with this very record: tip and newest snapshot, as they were

@@ -2,6 +2,7 @@
 
 use crate::domain::BundleId;
 use crate::domain::Failure;
+use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Kind as WorkerKind;
 use crate::domain::Oid;
@@ -34,6 +35,10 @@ pub struct Worker {
     pub tree: Oid,
     pub head: Option<Oid>,
     pub wip: Option<Oid>,
+    /// What its working tree was taken in as, where only that came from the clone that it ran in.
+    pub taken_in: Option<Oid>,
+    /// Its newest commits are in the clone that it ran in, and not here.
+    pub is_away: bool,
 }
 
 /// The picture. Refs that moved since are not seen: load again.
@@ -114,7 +119,8 @@ impl View {
             match read(repo, tree, "record.json")? {
                 Read::Known(record) => {
                     let (head, wip) = (heads.get(&id).copied(), wips.get(&id).copied());
-                    view.workers.push(Worker { id, record, at, tree, head, wip });
+                    let worker = Worker { id, record, at, tree, head, wip, taken_in: None, is_away: false };
+                    view.workers.push(worker.as_it_came(repo)?);
                 }
                 Read::Unknown(why) => view.unreadable.push((id, why)),
             }
@@ -157,6 +163,12 @@ impl View {
         self.workers.iter().any(|w| w.record.handle == *handle)
     }
 
+    /// What a person calls the worker: its handle, or its id where another one has the same handle.
+    pub fn name_of(&self, worker: &Worker) -> String {
+        let mut same = self.workers.iter().filter(|w| w.record.handle == worker.record.handle);
+        if same.nth(1).is_some() { worker.id.to_string() } else { worker.record.handle.to_string() }
+    }
+
     /// The candidates with their records and the refs that hold them, oldest first.
     pub fn candidate_records(&self, repo: &Repo) -> Result<Vec<(Oid, CandidateRecord)>> {
         let mut found = Vec::new();
@@ -174,9 +186,30 @@ impl Worker {
         names::worker(self.id)
     }
 
-    /// Its `HEAD` as far as it is kept; its base before it was ever seen to move.
+    /// Its `HEAD` as far as it is kept, or what its working tree was taken in as where it did not run; its base
+    /// before it was ever seen to move.
     pub fn tip(&self) -> Oid {
-        self.head.or(self.record.tip).unwrap_or(self.record.base)
+        let recorded = self.record.tip.filter(|_| !self.is_away);
+        self.head.or(self.taken_in).or(recorded).unwrap_or(self.record.base)
+    }
+
+    /// The same with what there is of it where another clone's record is all that came.
+    fn as_it_came(mut self, repo: &Repo) -> Result<Worker> {
+        let Some(tip) = self.record.tip.filter(|_| self.head.is_none() && self.wip.is_none()) else {
+            return Ok(self);
+        };
+        self.taken_in = self.working_tree(repo)?;
+        self.is_away = self.taken_in.is_none() && tip != self.record.base && !repo.objects.exists(tip);
+        Ok(self)
+    }
+
+    /// The newest delta, if that was made of its working tree after its end.
+    fn working_tree(&self, repo: &Repo) -> Result<Option<Oid>> {
+        if !self.record.flags.contains(&Flag::Uncommitted) || self.record.frozen.is_none() {
+            return Ok(None);
+        }
+        let delta = self.delta(repo)?;
+        Ok(delta.filter(|d| d.uncommitted && Some(d.created) == self.record.ended).map(|d| d.tip))
     }
 
     /// Its ref, for a command that a person can type.

@@ -98,6 +98,19 @@ pub fn refuse_running(session: &Session<'_>, worker: &Worker) -> Result<()> {
         .into())
 }
 
+/// Refuses what needs the work of a worker that another clone has.
+pub fn refuse_away(worker: &Worker) -> Result<()> {
+    if !worker.is_away {
+        return Ok(());
+    }
+    let handle = &worker.record.handle;
+    Err(Refusal::new(Token::ForeignWorker, format!("{handle} ran in another clone, and its newest work is not here"))
+        .oid("its tip there", worker.record.tip.unwrap_or(worker.record.base))
+        .show(format!("git show {}:record.json", worker.ref_text()))
+        .next(format!("there: git skein import --any-outcome {handle}; then push and fetch {}", worker.ref_text()))
+        .into())
+}
+
 /// The worktree of worker `id` among `worktrees`: the one locked in its name.
 pub fn worktree(worktrees: &[Worktree], id: WorkerId) -> Option<&Worktree> {
     worktrees.iter().find(|w| w.locked.as_deref().and_then(locked_for) == Some(id))

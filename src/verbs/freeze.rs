@@ -86,6 +86,7 @@ pub fn settle(session: &Session<'_>, pending: Edit, handle: &str) -> Result<()> 
 /// Freezes the work of `worker` as it stands, or finds that its last delta is just that.
 pub fn run(session: &Session<'_>, view: &View, worker: &Worker, take: Take) -> Result<Frozen> {
     custody::refuse_running(session, worker)?;
+    custody::refuse_away(worker)?;
     judge(worker, take)?;
     of_seen(session, view, worker, custody::look(session, worker)?, take)
 }

@@ -19,6 +19,7 @@ use crate::state::DeltaRecord;
 use crate::state::LIST_SHARED;
 use crate::state::Ledger;
 use crate::state::View;
+use crate::state::Worker;
 use crate::verbs::candidate::Source;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
@@ -116,6 +117,17 @@ pub fn carry_out(
     done
 }
 
+/// Those that are ready, the oldest first. The clocks of several clones say nothing of each other, nor which of them
+/// was the first to start: there their handles decide.
+fn in_turn(view: &View) -> Vec<&Worker> {
+    let mut ready: Vec<&Worker> =
+        view.workers.iter().filter(|w| w.record.outcome == Outcome::Ready).collect();
+    if ready.iter().any(|w| w.record.clone != ready[0].record.clone) {
+        ready.sort_by_key(|w| (w.record.handle.to_string(), w.id));
+    }
+    ready
+}
+
 fn ready(
     session: &Session<'_>,
     view: &View,
@@ -126,9 +138,9 @@ fn ready(
     let mut found = Vec::new();
     let mut any = false;
     let ledger = Ledger::load(&session.repo, view)?;
-    for worker in view.workers.iter().filter(|w| w.record.outcome == Outcome::Ready) {
+    for worker in in_turn(view) {
         any = true;
-        let name = worker.record.handle.to_string();
+        let name = view.name_of(worker);
         // What is meant for the branch of that name here may go to the one on the server.
         let meant = &worker.record.onto;
         if meant != onto && !(onto.is_tracking() && meant.may_be_one_branch(onto)) {

@@ -324,7 +324,7 @@ fn silent(session: &Session<'_>, worker: &Worker, now: i64) -> i64 {
 fn frozen(worker: &Worker) -> Option<FrozenWork> {
     let record = &worker.record;
     let all = worker.wip == record.snapshot && !record.flags.contains(&Flag::Uncommitted);
-    record.frozen.filter(|work| all && work.tip == worker.tip())
+    record.frozen.filter(|work| (all || worker.taken_in.is_some()) && work.tip == worker.tip())
 }
 
 impl Row {

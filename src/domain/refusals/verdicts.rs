@@ -24,9 +24,9 @@ pub const VERDICTS: &[Explained] = &[
     },
     Explained {
         token: Token::ForeignWorker,
-        means: "The worker was dispatched in another clone, which alone writes its record",
+        means: "The worker was dispatched in another clone, which alone writes its record, and may alone have its work",
         show: "`git show refs/skein/worker/<id>:record.json`: `clone`, beside `git config skein.clone`",
-        next: "Decide where it was dispatched",
+        next: "Decide where it was dispatched; to land its work here, freeze it there with `git skein import`, and push and fetch its ref",
     },
     Explained {
         token: Token::MayNotJudge,
