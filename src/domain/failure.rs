@@ -161,6 +161,7 @@ tokens! {
     RefsSquatted "refs-squatted" Fault;
     NoSpace "no-space" Fault;
     ObjectsMissing "objects-missing" Fault;
+    Shallow "shallow" Fault;
     ReadOnly "read-only" Fault;
     NoTrunk "no-trunk" No;
     UnbornTrunk "unborn-trunk" No;

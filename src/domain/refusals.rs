@@ -61,6 +61,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Make the remote reachable, then give the same command again",
             },
             Explained {
+                token: Token::Shallow,
+                means: "A shallow clone ends before what is needed, and nothing more can be fetched",
+                show: "`git rev-parse --is-shallow-repository`",
+                next: "`git fetch --unshallow`, then give the same command again",
+            },
+            Explained {
                 token: Token::ReadOnly,
                 means: "The repository cannot be written: rights, or a file system mounted read-only",
                 show: "`git rev-parse --git-common-dir`",

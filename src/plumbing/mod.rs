@@ -6,6 +6,7 @@ mod bundle;
 mod capture;
 mod cherry;
 mod commit_graph;
+mod deepen;
 mod dirty;
 mod discover;
 mod disk;

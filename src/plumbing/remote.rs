@@ -57,8 +57,13 @@ impl Repo {
         let how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--prune"];
         let call = self.call(&["fetch", "--no-recurse-submodules", "--no-auto-gc"]).args(&how);
         let refspecs = refspecs.iter().fold(call.args(&["--end-of-options", remote.as_str()]), Call::arg);
-        let output = self.git.run(&refspecs.for_person())?;
+        let output = self.git.run(&self.standing(refspecs))?;
         if output.ok() { Ok(()) } else { Err(unreachable(remote, &output)) }
+    }
+
+    /// A remote may be named by a path from where git stands.
+    pub(super) fn standing<'a>(&'a self, call: Call<'a>) -> Call<'a> {
+        call.for_person().dir(self.dirs.work_tree.as_deref().unwrap_or(&self.dirs.common))
     }
 
     /// Gives `sends`, each by itself; the words of git where it did not take all of them.
@@ -73,7 +78,7 @@ impl Repo {
         call = sends.iter().filter_map(Send::lease).fold(call, Call::arg);
         call = call.args(&["--end-of-options", remote.as_str()]);
         call = sends.iter().map(Send::refspec).fold(call, Call::arg);
-        let output = self.git.run(&call.for_person())?;
+        let output = self.git.run(&self.standing(call))?;
         if output.ok() { Ok(None) } else { Ok(Some(refused(&output))) }
     }
 

@@ -257,7 +257,7 @@ impl Said<'_> {
 }
 
 /// What a shallow or partial clone does not have.
-fn lack(common: &Path, git: &Git, config: &Config) -> Lack {
+pub(super) fn lack(common: &Path, git: &Git, config: &Config) -> Lack {
     let shallow = std::fs::read(common.join("shallow")).unwrap_or_default();
     let origin =
         (!config.promisors().is_empty()).then(|| Origin { git: git.clone(), common: common.to_owned() });

@@ -96,7 +96,6 @@ impl Both {
 
 /// What was fetched of a remote.
 pub struct Mirror {
-    pub remote: RemoteName,
     place: String,
     refs: BTreeMap<RefName, Oid>,
 }
@@ -112,7 +111,7 @@ impl Mirror {
                 refs.insert(name, oid);
             }
         }
-        Ok(Mirror { remote: remote.clone(), place, refs })
+        Ok(Mirror { place, refs })
     }
 
     pub fn there(&self, name: &RefName) -> Option<Oid> {

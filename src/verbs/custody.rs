@@ -104,11 +104,17 @@ pub fn refuse_away(worker: &Worker) -> Result<()> {
         return Ok(());
     }
     let handle = &worker.record.handle;
-    Err(Refusal::new(Token::ForeignWorker, format!("{handle} ran in another clone, and its newest work is not here"))
-        .oid("its tip there", worker.record.tip.unwrap_or(worker.record.base))
-        .show(format!("git show {}:record.json", worker.ref_text()))
-        .next(format!("there: git skein import --any-outcome {handle}; then push and fetch {}", worker.ref_text()))
-        .into())
+    Err(Refusal::new(
+        Token::ForeignWorker,
+        format!("{handle} ran in another clone, and its newest work is not here"),
+    )
+    .oid("its tip there", worker.record.tip.unwrap_or(worker.record.base))
+    .show(format!("git show {}:record.json", worker.ref_text()))
+    .next(format!(
+        "there: git skein import --any-outcome {handle}; then push and fetch {}",
+        worker.ref_text()
+    ))
+    .into())
 }
 
 /// The worktree of worker `id` among `worktrees`: the one locked in its name.

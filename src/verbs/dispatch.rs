@@ -37,6 +37,7 @@ use crate::state::bundle_ref;
 use crate::state::head_ref;
 use crate::state::lock_reason;
 use crate::verbs::bundle;
+use crate::verbs::depth;
 use crate::verbs::dirty::Checkout;
 use crate::verbs::include::Included;
 use crate::verbs::include::Wanted;
@@ -153,6 +154,7 @@ pub fn begin(session: &mut Session<'_>, request: &Request) -> Result<Dispatched>
     let wish = check(session, request)?;
     pause::heed(session, request.at_limit, &request.argv)?;
     let (onto, target) = target(session, &view, request)?;
+    depth::for_base(session, request.base.as_deref().unwrap_or_default())?;
     let dirty = if request.with_dirty { Some(Checkout::look(session)?) } else { None };
     let (start, base_name) = match &dirty {
         Some(dirty) => (dirty.head, dirty.name.clone()),

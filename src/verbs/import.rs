@@ -10,6 +10,7 @@ use crate::plumbing::Moved;
 use crate::state::DeltaRecord;
 use crate::state::Draft;
 use crate::state::View;
+use crate::verbs::depth;
 use crate::verbs::freeze;
 use crate::verbs::freeze::Noted;
 use crate::verbs::land;
@@ -38,6 +39,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     if let Some(branch) = &into {
         server::refuse(session, &view, branch, name)?;
     }
+    let view = depth::for_worker(session, view, name)?;
     let target = into.map(|branch| Target::look(session, &view, branch)).transpose()?;
     let worker = view.open_worker(&session.repo, name)?;
     let frozen = freeze::run(session, &view, worker, request.take)?;

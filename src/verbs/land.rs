@@ -1,6 +1,9 @@
 //! `land`: freeze, build the candidate on the exact tip, gate it, move the trunk; again if the trunk moved.
 
+mod branch;
 mod gates;
+
+pub use branch::of_its_own;
 
 use crate::domain::Bounds;
 use crate::domain::Failure;
@@ -23,6 +26,7 @@ use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
 use crate::verbs::candidate::Shape;
 use crate::verbs::candidate::Source;
+use crate::verbs::depth;
 use crate::verbs::freeze;
 use crate::verbs::freeze::Frozen;
 use crate::verbs::freeze::Noted;
@@ -96,6 +100,7 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
         view = session.view()?;
     }
     let mut left = RACES;
+    view = depth::for_worker(session, view, name)?;
     loop {
         match once(session, &view, name, request) {
             Err(Failure::Refusal(r)) if r.token == Token::RecordMoved && left > 0 => left -= 1,
@@ -105,9 +110,14 @@ pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<L
     }
 }
 
-fn once(session: &Session<'_>, view: &View, name: &str, request: &Request) -> Result<Landed> {
+fn once(session: &mut Session<'_>, view: &View, name: &str, request: &Request) -> Result<Landed> {
     let found = resolve_lazily(session, view, name, request.take)?;
     let onto = found.target(session, view, request)?;
+    if depth::for_landing(session, view, &found.source, &onto)? {
+        // What was written before the store was opened anew is looked at again.
+        let found = resolve_lazily(session, view, name, request.take)?;
+        return attempts(session, view, &found, &onto, request);
+    }
     attempts(session, view, &found, &onto, request)
 }
 
@@ -219,6 +229,16 @@ fn branch(view: &View, name: &str) -> Option<Resolved> {
 }
 
 pub fn attempts(
+    session: &Session<'_>,
+    view: &View,
+    found: &Resolved,
+    onto: &RefName,
+    request: &Request,
+) -> Result<Landed> {
+    of_its_own(session, view, onto, || again_and_again(session, view, found, onto, request))
+}
+
+fn again_and_again(
     session: &Session<'_>,
     view: &View,
     found: &Resolved,

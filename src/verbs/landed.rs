@@ -16,6 +16,7 @@ use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
 use crate::state::committed_base;
+use crate::verbs::custody;
 use crate::verbs::graph;
 use crate::verbs::proof;
 use crate::verbs::proof::Answer;
@@ -101,6 +102,7 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     };
     let question = match base {
         Ok(base) => Ok(of_commits(session, base, tip, target)?),
+        Err(Unknown::Unrelated | Unknown::Root) if session.repo.is_shallow() => Err(Unknown::Shallow),
         Err(why) => Err(why),
     };
     ask((session, &graph), request, onto, (tip, target), question, 0)
@@ -193,6 +195,7 @@ pub fn seems_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, targ
 }
 
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
+    custody::refuse_away(worker)?;
     let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
     let onto = match &request.onto {
         Some(named) => session.onto(view, Some(named))?,
@@ -232,8 +235,11 @@ fn ask(
     let answer = match question {
         Ok(question) => proof::prove_by(&session.repo.objects, graph, &question)?,
         Err(why) => {
-            let detail =
-                "there is no base to compare with; say where it was forked from: --base <rev>".to_owned();
+            let detail = match why {
+                Unknown::Shallow => "history is cut off before they parted: git fetch --unshallow",
+                _ => "there is no base to compare with; say where it was forked from: --base <rev>",
+            };
+            let detail = detail.to_owned();
             Answer { verdict: Verdict::Unknown { why, detail }, explain: Vec::new() }
         }
     };

@@ -10,6 +10,7 @@ pub mod commit;
 mod custody;
 pub mod debt;
 pub mod demo;
+mod depth;
 mod desk;
 mod dirty;
 pub mod dispatch;

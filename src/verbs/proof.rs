@@ -131,7 +131,7 @@ fn answer(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Re
     let mut verdict = decide(&gather.facts);
     if question.shallow && matches!(verdict, Verdict::Partial { .. } | Verdict::NotLanded { .. }) {
         // What is cut off may hold the rest.
-        gather.unknown(Unknown::Shallow, "the history is cut off");
+        gather.unknown(Unknown::Shallow, "the history is cut off: git fetch --unshallow");
         verdict = decide(&gather.facts);
     }
     Ok(Answer { verdict, explain: gather.explain })
@@ -227,7 +227,10 @@ impl Gather<'_> {
         }
         self.say("ancestor", &[self.tip, onto], false, "the trunk does not have the tip");
         if shallow && !fork.is_straight() {
-            self.unknown(Unknown::Shallow, "the history is cut off, and the fork holds merges");
+            self.unknown(
+                Unknown::Shallow,
+                "the history is cut off, and the fork holds merges: git fetch --unshallow",
+            );
             return Ok(());
         }
         self.search(&fork, trunk)

@@ -75,6 +75,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     if open {
         custody::refuse_running(session, &worker)?;
     }
+    custody::refuse_away(&worker)?;
     if !request.any_outcome {
         freeze::refuse_outside(&worker.record, "restore")?;
     }

@@ -258,17 +258,41 @@ impl<'s> Session<'s> {
 
     /// The branch that work lands on by default.
     pub fn trunk(&self, view: &View) -> Result<RefName> {
-        let exists = |name: &RefName| view.branches.contains_key(name);
         if let Some(named) = self.config.get("skein.trunk") {
             let name = RefName::branch(named)?;
-            return if exists(&name) { Ok(name) } else { Err(no_branch(&name)) };
-        }
-        if let Some(name) = view.origin_head.clone().filter(exists) {
-            return Ok(name);
+            return self.branch_tip(view, &name).map(|_| name);
         }
         let guesses = [self.config.get("init.defaultbranch"), Some("main"), Some("master")];
-        let mut names = guesses.into_iter().flatten().filter_map(|g| RefName::branch(g).ok());
-        names.find(exists).ok_or_else(|| self.no_trunk(view))
+        let names = guesses.into_iter().flatten().filter_map(|g| RefName::branch(g).ok());
+        let mut names: Vec<RefName> = view.origin_head.clone().into_iter().chain(names).collect();
+        if let Some(at) = names.iter().position(|name| view.branches.contains_key(name)) {
+            return Ok(names.swap_remove(at));
+        }
+        // A checkout of one commit, as pipelines make it, has no branch.
+        for name in names {
+            if self.tracked(&name)?.is_some() {
+                return Ok(name);
+            }
+        }
+        Err(self.no_trunk(view))
+    }
+
+    /// The remote that is meant where none is named.
+    pub fn remote(&self) -> Option<String> {
+        let all: BTreeSet<&str> =
+            self.config.named("remote", "url").into_iter().map(|(name, _)| name).collect();
+        let meant = [self.config.get("checkout.defaultremote"), Some("origin")].into_iter().flatten();
+        let named = meant.into_iter().find(|name| all.contains(name));
+        named.or_else(|| all.first().copied().filter(|_| all.len() == 1)).map(ToOwned::to_owned)
+    }
+
+    /// Where the remote had branch `name` when it was fetched last.
+    pub fn tracked(&self, name: &RefName) -> Result<Option<Oid>> {
+        let Some(remote) = self.remote() else { return Ok(None) };
+        let Ok(tracking) = RefName::new(format!("refs/remotes/{remote}/{}", name.short())) else {
+            return Ok(None);
+        };
+        Ok(self.repo.read_refs(&[&tracking])?.pop().flatten())
     }
 
     /// The branch that a person named, here or as `REMOTE/BRANCH` on a server; else the trunk.
@@ -286,6 +310,13 @@ impl<'s> Session<'s> {
     }
 
     fn no_trunk(&self, view: &View) -> Failure {
+        let is_detached = || self.repo.resolve_any("HEAD").ok().flatten().is_some();
+        if view.branches.is_empty() && is_detached() {
+            return Refusal::new(Token::NoTrunk, "HEAD is detached here, and there is no branch of any kind")
+                .show("git branch --all --list")
+                .next("fetch the branch that work lands on: git fetch origin main:main")
+                .into();
+        }
         if view.branches.is_empty() {
             return Refusal::new(Token::UnbornTrunk, "this repository has no commit on any branch yet")
                 .show("git log -1")
@@ -302,10 +333,14 @@ impl<'s> Session<'s> {
         .into()
     }
 
-    /// Where branch `name` is.
+    /// Where branch `name` is; if it is not here, where the remote had it.
     pub fn branch_tip(&self, view: &View, name: &RefName) -> Result<Oid> {
         let unknown = || server::of(self, name).map_or_else(|| no_branch(name), |server| server.unknown());
-        self.tip(view, name).ok_or_else(unknown)
+        match self.tip(view, name) {
+            Some(tip) => Ok(tip),
+            None if name.is_tracking() => Err(unknown()),
+            None => self.tracked(name)?.ok_or_else(unknown),
+        }
     }
 
     /// The same, if it is there. That of a branch on a server is as it was seen last.
@@ -356,6 +391,6 @@ fn distinct(about: &[&str]) -> u128 {
 fn no_branch(name: &RefName) -> Failure {
     Refusal::new(Token::NotABranch, format!("there is no local branch {}", name.short()))
         .show(format!("git rev-parse --verify {name}"))
-        .next("give a branch that exists; git branch lists them")
+        .next(format!("give a branch that exists, or fetch it: git fetch origin {0}:{0}", name.short()))
         .into()
 }

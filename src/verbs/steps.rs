@@ -18,6 +18,7 @@ use crate::state::Landing;
 use crate::state::candidate_ref;
 use crate::verbs::candidate;
 use crate::verbs::candidate::Candidate;
+use crate::verbs::depth;
 use crate::verbs::gate;
 use crate::verbs::gate::Checks;
 use crate::verbs::land;
@@ -48,9 +49,13 @@ pub struct Step {
 pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate create")?;
     let view = land::begin(session, false)?;
-    let found = land::resolve(session, &view, name, request.take)?;
+    let view = depth::for_worker(session, view, name)?;
+    let mut found = land::resolve(session, &view, name, request.take)?;
     let onto = found.target(session, &view, request)?;
     server::refresh(session, &onto)?;
+    if depth::for_landing(session, &view, &found.source, &onto)? {
+        found = land::resolve(session, &session.view()?, name, request.take)?;
+    }
     let tip = session.branch_tip(&view, &onto)?;
     let view = session.view()?;
     if let Some((op, landing)) = land::already(session, &view, &found, &onto)? {
@@ -158,7 +163,8 @@ pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Re
         .next(format!("git skein candidate admit {name}, with --gate as often as there are checks"))
         .into());
     }
-    landing::integrate(&held, &waiting.record.to_move(), None).map_err(|failure| match failure {
+    let moves = || landing::integrate(&held, &waiting.record.to_move(), None);
+    land::of_its_own(session, &view, &onto, moves).map_err(|failure| match failure {
         Failure::Refusal(moved) if moved.token == Token::TrunkMoved => stale(name, *moved),
         other => other,
     })?;
