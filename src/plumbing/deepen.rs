@@ -41,7 +41,12 @@ impl Repo {
     }
 
     /// A command that a repository could name as its remote is not run.
-    fn fetch_deeper(&self, how: &[&str], remote: &str, ids: &[&str]) -> Result<std::result::Result<(), String>> {
+    fn fetch_deeper(
+        &self,
+        how: &[&str],
+        remote: &str,
+        ids: &[&str],
+    ) -> Result<std::result::Result<(), String>> {
         let fixed =
             ["-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         let call = self.call(&fixed).args(&["--no-recurse-submodules", "--no-auto-maintenance", "--refmap="]);

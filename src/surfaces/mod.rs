@@ -1,5 +1,6 @@
 //! What people and programs see: the command line and its rendering.
 
+mod ci;
 mod cli;
 mod demo;
 mod dock;

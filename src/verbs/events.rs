@@ -108,6 +108,12 @@ impl Stream {
         Ok(Batch { lines, cursor: self.cursor.to_string() })
     }
 
+    /// What is new, with a look at the refs in any case.
+    pub fn all(&mut self, session: &Session<'_>) -> Result<Batch> {
+        self.looked = self.looked.checked_sub(LOOK).unwrap_or(self.looked);
+        self.next(session)
+    }
+
     /// Whether one that ran does not any more: then it is not waited for the next look.
     fn stirred(&self, session: &Session<'_>) -> bool {
         self.running.iter().any(|id| !runs(session, *id))

@@ -10,8 +10,10 @@ use crate::domain::Oid;
 use crate::domain::OpId;
 use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Spot;
 use crate::domain::Token;
 use crate::domain::mask;
+use crate::domain::spots;
 use crate::domain::tests_run;
 use crate::domain::tools_of;
 use crate::host::Ended;
@@ -38,6 +40,7 @@ use crate::verbs::session::LAUNCH;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use sha2::Digest;
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -90,6 +93,41 @@ pub struct Thoroughly<'c> {
     pub verifies: bool,
 }
 
+/// One command that ran as a gate or a check, or had passed before, for who tells a pipeline of it.
+pub struct Heard {
+    pub command: String,
+    pub passed: bool,
+    pub already: bool,
+    pub millis: u64,
+    /// Why it is no pass.
+    pub says: Option<String>,
+    /// What was kept of its output, secrets masked.
+    pub output: String,
+    /// Lines of files of the tree that its output points at.
+    pub spots: Vec<Spot>,
+}
+
+impl Heard {
+    fn of(session: &Session<'_>, checked: &Checked, ended: Option<(&Ended, &Path)>) -> Heard {
+        let (output, root) = match ended {
+            Some((ended, root)) => (mask(&ended.output.to_str_lossy()), root.to_string_lossy().into_owned()),
+            None => Default::default(),
+        };
+        let mut spots = if checked.refused.is_some() { spots(&output, &root) } else { Vec::new() };
+        let entry = |path: &str| session.repo.objects.entry_at(checked.evidence.tree, path.into());
+        spots.retain(|spot| matches!(entry(&spot.path), Ok(Some(_))));
+        Heard {
+            command: checked.evidence.command.clone(),
+            passed: checked.refused.is_none(),
+            already: checked.already,
+            millis: checked.evidence.millis,
+            says: checked.refused.as_ref().map(|refusal| mask(&refusal.says)),
+            output,
+            spots,
+        }
+    }
+}
+
 /// Runs `checks` on the tree of `candidate`, in order, and records each as evidence. The first that fails is the
 /// refusal.
 pub fn run(
@@ -129,7 +167,9 @@ pub fn each(
     let mut done = Vec::new();
     for command in checks.commands {
         if let Some(evidence) = known(&mask(command)) {
-            done.push(Checked { command: command.clone(), evidence, already: true, refused: None });
+            let known = Checked { command: command.clone(), evidence, already: true, refused: None };
+            session.heard(|| Heard::of(session, &known, None));
+            done.push(known);
             continue;
         }
         let room = match &mut room {
@@ -152,7 +192,9 @@ pub fn each(
             _ => Some(failed(command, tree, &ended)),
         };
         let stop = refused.is_some() && !how.all;
-        done.push(Checked { command: command.clone(), evidence, already: false, refused });
+        let checked = Checked { command: command.clone(), evidence, already: false, refused };
+        session.heard(|| Heard::of(session, &checked, Some((&ended, &room.room.admin.path))));
+        done.push(checked);
         if stop {
             break;
         }
@@ -256,10 +298,15 @@ pub fn launched(
     launcher.into_iter().chain(argv).collect()
 }
 
+/// Files of a pipeline's runner: what is written there steers later steps.
+const STEERS: [&str; 5] =
+    ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
+
 /// The person's environment for a command in folder `cwd`, without what binds git to a repository. Some programs
 /// believe `PWD` more than where they are.
 pub fn child_env(session: &Session<'_>, cwd: &Path) -> Vec<(OsString, OsString)> {
-    let free = session.env.iter().filter(|(k, _)| !is_local_env(k) && *k != "PWD" && *k != "OLDPWD");
+    let not_theirs = |k: &OsStr| k == "PWD" || k == "OLDPWD" || STEERS.iter().any(|name| k == *name);
+    let free = session.env.iter().filter(|(k, _)| !is_local_env(k) && !not_theirs(k));
     let free = free.map(|(k, v)| (k.to_owned(), v.to_owned()));
     free.chain([("PWD".into(), cwd.into())]).collect()
 }

@@ -21,7 +21,7 @@ pub mod events;
 mod finish;
 pub mod freeze;
 pub mod fsck;
-mod gate;
+pub mod gate;
 mod graph;
 pub mod import;
 pub mod inbox;
@@ -78,6 +78,11 @@ pub fn write_files(
 ) -> crate::domain::Result<()> {
     crate::host::make_dir(dir)?;
     files.iter().try_for_each(|(path, bytes)| crate::host::replace(path, bytes))
+}
+
+/// Writes a report that a pipeline asked for: a file of its own, or something more in one that others write too.
+pub fn write_report(path: &std::path::Path, bytes: &[u8], whole: bool) -> crate::domain::Result<()> {
+    if whole { crate::host::replace(path, bytes) } else { crate::host::add_to(path, bytes) }
 }
 
 #[cfg(feature = "bench")]

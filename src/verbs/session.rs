@@ -17,6 +17,7 @@ use crate::plumbing::Git;
 use crate::plumbing::Repo;
 use crate::state::Local;
 use crate::state::View;
+use crate::verbs::gate::Heard;
 use crate::verbs::pane::KEEP;
 use crate::verbs::server;
 use sha2::Digest;
@@ -57,6 +58,8 @@ pub struct Session<'s> {
     /// Only say what would be done: objects stay in memory and no ref moves.
     pub dry: bool,
     pub tell: &'s dyn Fn(&str),
+    /// Takes each command that has run as a gate or a check, if anybody wants to know.
+    pub listener: Option<&'s dyn Fn(Heard)>,
     told: RefCell<BTreeSet<String>>,
 }
 
@@ -102,6 +105,7 @@ impl<'s> Session<'s> {
             jails: OnceCell::new(),
             dry: false,
             tell,
+            listener: None,
             told: RefCell::default(),
         })
     }
@@ -117,7 +121,14 @@ impl<'s> Session<'s> {
         (self.tell)(line.as_ref());
     }
 
-    /// The same, but for what this command has told already.
+    /// Hands on what a gate showed.
+    pub fn heard(&self, what: impl FnOnce() -> Heard) {
+        if let Some(listener) = self.listener {
+            listener(what());
+        }
+    }
+
+    /// Tells it, but for what this command has told already.
     pub fn tell_once(&self, line: String) {
         if self.told.borrow_mut().insert(line.clone()) {
             self.tell(line);

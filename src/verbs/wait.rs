@@ -49,8 +49,15 @@ impl Waited {
     }
 }
 
-/// Waits for all of `names` (all running workers if empty), or with `any` for the first of them.
-pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Duration>) -> Result<Waited> {
+/// Waits for all of `names` (all running workers if empty), or with `any` for the first of them. `meanwhile` is called
+/// before each look, and when it is over.
+pub fn wait(
+    session: &Session<'_>,
+    names: &[String],
+    any: bool,
+    limit: Option<Duration>,
+    meanwhile: &dyn Fn(),
+) -> Result<Waited> {
     let view = session.view()?;
     let mut ids = Vec::new();
     for name in names {
@@ -61,6 +68,7 @@ pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Du
     }
     let started = Instant::now();
     loop {
+        meanwhile();
         let view = session.view()?;
         let mut ended = Vec::new();
         for id in &ids {
@@ -73,6 +81,7 @@ pub fn wait(session: &Session<'_>, names: &[String], any: bool, limit: Option<Du
         }
         if ended.len() == ids.len() || (any && !ended.is_empty()) {
             let wanted = if any { ended } else { ids };
+            meanwhile();
             return rows(session, &wanted);
         }
         if limit.is_some_and(|l| started.elapsed() >= l) {

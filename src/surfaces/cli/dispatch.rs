@@ -3,14 +3,22 @@
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::surfaces::ci;
+use crate::surfaces::ci::Case;
 use crate::surfaces::cli::args;
+use crate::surfaces::cli::events::Telling;
 use crate::surfaces::present::Page;
 use crate::verbs;
 use crate::verbs::dispatch::Dispatched;
 use crate::verbs::session::Session;
+use crate::verbs::show::Part;
+use crate::verbs::show::Shown;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
+
+/// Lines of an agent's output that the log of a pipeline shows.
+const LINES: usize = 500;
 
 /// Dispatches one task or a file of them.
 pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: bool) -> Result<Page> {
@@ -52,8 +60,26 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
     if !json {
         Page::dispatch(&dispatched, false).print();
     }
-    let waited = verbs::wait::wait(session, &[dispatched.worker.to_string()], false, None)?;
-    Ok(Page::wait("dispatch", &waited, json))
+    let id = dispatched.worker.to_string();
+    let telling = match args.events {
+        true => Some(Telling::of(Session::open(session.env, cwd, session.tell)?, &id)?),
+        false => None,
+    };
+    let waited = verbs::wait::wait(session, &[id], false, None, &|| telling.iter().for_each(Telling::tell))?;
+    let page = Page::wait("dispatch", &waited, json);
+    if !ci::is_actions(session.env) {
+        return Ok(page);
+    }
+    let log = printed(session, dispatched.worker.to_string().as_str());
+    let cases = page.cases.iter().cloned().map(|case| Case { output: log.clone(), ..case }).collect();
+    Ok(page.telling(cases))
+}
+
+/// The end of what the agent printed.
+fn printed(session: &Session<'_>, worker: &str) -> String {
+    let Ok(Shown::Text(text)) = verbs::show::run(session, worker, Part::Log) else { return String::new() };
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("{line}\n")).collect()
 }
 
 /// A file is looked for where the command runs, `-C` included.

@@ -8,6 +8,7 @@ mod dispatch;
 mod doc;
 mod events;
 mod kinds;
+mod land;
 mod run;
 mod watch;
 mod worker;

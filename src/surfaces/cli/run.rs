@@ -7,6 +7,8 @@ use crate::domain::Result;
 use crate::domain::Risks;
 use crate::domain::protocol::Answer;
 use crate::host::Env;
+use crate::surfaces::ci;
+use crate::surfaces::ci::Witness;
 use crate::surfaces::cli::again;
 use crate::surfaces::cli::args;
 use crate::surfaces::cli::args::Cli;
@@ -16,7 +18,10 @@ use crate::surfaces::cli::decide;
 use crate::surfaces::cli::dispatch;
 use crate::surfaces::cli::doc;
 use crate::surfaces::cli::events;
+use crate::surfaces::cli::events::Telling;
+use crate::surfaces::cli::events::tells;
 use crate::surfaces::cli::kinds;
+use crate::surfaces::cli::land;
 use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
 use crate::surfaces::dock;
@@ -100,19 +105,39 @@ pub fn run_line(env: &Env, words: &[&str], tell: &dyn Fn(&str)) -> Page {
 /// Runs the verb, prints its page and tells how to end.
 pub fn run(env: &Env, cli: &Cli) -> Exit {
     settle(cli);
+    let actions = ci::is_actions(env);
     let tell = |line: &str| {
         if !cli.quiet {
             // What is quoted in it makes no line of its own.
-            anstream::eprintln!("{}", crate::surfaces::style::safe(line).replace('\n', "\n  "));
+            let text = crate::surfaces::style::safe(line).replace('\n', "\n  ");
+            anstream::eprintln!("{}", if actions { ci::inert(&text) } else { text });
         }
     };
     carry_out(env, cli, &tell).print()
 }
 
 fn carry_out(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Page {
-    match verb(env, cli, tell) {
+    let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
+    let junit = junit(&cli.verb).map(|file| cwd.join(file));
+    let witness = Witness::new(env, name(&cli.verb), cli.quiet, junit);
+    let heard = |what| witness.heard(what);
+    let page = match verb(env, cli, &cwd, tell, &heard) {
         Ok(page) => page,
-        Err(failure) => Page::failure(name(&cli.verb), &failure, cli.json),
+        Err(failure) => Page::failure(name(&cli.verb), &failure, cli.json || tells(&cli.verb)),
+    };
+    let page = witness.close(page);
+    if tells(&cli.verb) { page.as_event() } else { page }
+}
+
+/// Where test results are to be written, if they are.
+fn junit(verb: &Verb) -> Option<&Path> {
+    match verb {
+        Verb::Land(args::Land { target, .. }) | Verb::Candidate(args::Candidate::Admit { target, .. }) => {
+            target.junit.as_deref()
+        }
+        Verb::Check(args) => args.junit.as_deref(),
+        Verb::Verify(args) => args.junit.as_deref(),
+        _ => None,
     }
 }
 
@@ -181,7 +206,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Check(_) => "check",
         Verb::Verify(_) => "verify",
         Verb::Candidate(_) => "candidate",
-        Verb::Land { .. } => "land",
+        Verb::Land(_) => "land",
         Verb::Landed { .. } => "landed",
         Verb::Reap(_) => "reap",
         Verb::Restore { .. } => "restore",
@@ -209,7 +234,13 @@ fn anywhere(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Option<Result<Page>> {
     })
 }
 
-fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
+fn verb(
+    env: &Env,
+    cli: &Cli,
+    cwd: &Path,
+    tell: &dyn Fn(&str),
+    heard: &dyn Fn(verbs::gate::Heard),
+) -> Result<Page> {
     if let Some(page) = anywhere(env, cli, tell) {
         return page;
     }
@@ -217,21 +248,28 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
     if let Some(says) = lines.and_then(|_| no_lines(cli)) {
         return Ok(Page::usage(says, cli.json));
     }
-    let cwd = cli.dir.as_ref().map_or_else(|| env.cwd().to_owned(), |dir| env.cwd().join(dir));
-    let json = cli.json;
+    let json = cli.json || tells(&cli.verb);
     if let Verb::Bundle(verb) = &cli.verb {
-        return bundle::run(env, &cwd, verb, json, tell);
+        return bundle::run(env, cwd, verb, json, tell);
     }
     if let Verb::Doc(verb) = &cli.verb {
-        return doc::run(env, &cwd, verb, json, tell);
+        return doc::run(env, cwd, verb, json, tell);
     }
-    let mut session = Session::open(env, &cwd, tell)?;
+    let telling = Telling::begin(env, cwd, tell, &cli.verb)?;
+    let meanwhile = || telling.iter().for_each(Telling::tell);
+    let heard = |what| {
+        heard(what);
+        meanwhile();
+    };
+    let mut session = Session::open(env, cwd, tell)?;
+    session.listener = Some(&heard);
     coloured(env, cli, &session);
     match &cli.verb {
         Verb::Init => Ok(Page::init(&verbs::init::run(&mut session)?, json)),
-        Verb::Dispatch(args) => dispatch::run(&mut session, args, &cwd, json),
-        Verb::Wait { workers, any, timeout } => {
-            Ok(Page::wait("wait", &verbs::wait::wait(&session, workers, *any, *timeout)?, json))
+        Verb::Dispatch(args) => dispatch::run(&mut session, args, cwd, json),
+        Verb::Wait { workers, any, timeout, .. } => {
+            let waited = verbs::wait::wait(&session, workers, *any, *timeout, &meanwhile)?;
+            Ok(Page::wait("wait", &waited, json))
         }
         Verb::Stop { worker } => Ok(Page::stopped(&verbs::wait::stop(&mut session, worker)?, json)),
         Verb::Tell { worker, text, to } => {
@@ -245,7 +283,7 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
         Verb::Sync { remote } => Ok(Page::synced(&verbs::sync::run(&mut session, remote.as_deref())?, json)),
         Verb::Bound(verb) => kinds::run(&mut session, verb, json),
         Verb::Import { worker, into, take, dry_run } => {
-            let request = Request { dry_run: *dry_run, ..request(None, &[], take)? };
+            let request = Request { dry_run: *dry_run, ..land::request(None, &[], take)? };
             Ok(Page::import(&verbs::import::run(&mut session, worker, into.as_deref(), &request)?, json))
         }
         Verb::Check(args) => Ok(Page::check(&verbs::check::run(&mut session, &args.request())?, json)),
@@ -253,15 +291,8 @@ fn verb(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Result<Page> {
             let done = verbs::check::verify(&mut session, &args.commit, args.allow_empty)?;
             Ok(Page::verify(&done, json))
         }
-        Verb::Candidate(step) => candidate(&mut session, step, json),
-        Verb::Land { names, all, target, take, accept, retries, dry_run } => {
-            let request = request(target.onto.as_deref(), &target.gates, take)?;
-            let request = Request { retries: *retries, dry_run: *dry_run, accept: *accept, ..request };
-            if *all {
-                return land_all(&mut session, &request, json);
-            }
-            land(&mut session, names, &request, json)
-        }
+        Verb::Candidate(step) => land::candidate(&mut session, step, json),
+        Verb::Land(args) => land::run(&mut session, args, json, &meanwhile),
         Verb::Doctor { fix, .. } => {
             let found = verbs::doctor::run(&mut session, *fix)?;
             Ok(lines.map_or_else(|| Page::doctor(&found, json), |ends| Page::doctor_lines(&found, ends)))
@@ -360,27 +391,6 @@ fn no_lines(cli: &Cli) -> Option<&'static str> {
     }
 }
 
-fn request(onto: Option<&str>, gates: &[String], take: &args::Take) -> Result<Request> {
-    Ok(Request {
-        onto: onto.map(RefName::target).transpose()?,
-        gates: gates.to_vec(),
-        retries: 3,
-        dry_run: false,
-        accept: false,
-        shape: verbs::candidate::Shape {
-            squash: take.squash,
-            exact: take.exact,
-            allow_empty: take.allow_empty,
-        },
-        take: verbs::freeze::Take {
-            uncommitted: take.uncommitted,
-            any_outcome: take.any_outcome,
-            allow_empty: take.allow_empty,
-        },
-        planned: false,
-    })
-}
-
 fn reap(args: &args::Reap) -> verbs::reap::Request {
     verbs::reap::Request {
         names: args.workers.clone(),
@@ -398,60 +408,6 @@ fn part(args: &args::Show) -> Part {
         args::Show { log: true, .. } => Part::Log,
         _ => Part::Card,
     }
-}
-
-/// Several names are several landings: each stands or is refused by itself, and the gravest exit code counts.
-fn land(session: &mut Session<'_>, names: &[String], request: &Request, json: bool) -> Result<Page> {
-    let names = match names {
-        [] => vec![verbs::land::only_ready(session)?],
-        names => names.to_vec(),
-    };
-    let mut results = Vec::new();
-    for name in &names {
-        results.push((name.clone(), verbs::land::run(session, name, request)));
-    }
-    if let [(_, _)] = results.as_slice()
-        && let Some((_, one)) = results.pop()
-    {
-        return Ok(Page::land(&one?, json));
-    }
-    Ok(Page::land_many(&results, json))
-}
-
-fn land_all(session: &mut Session<'_>, request: &Request, json: bool) -> Result<Page> {
-    let plan = verbs::land_all::plan(session, request)?;
-    if request.dry_run {
-        return Ok(Page::land_plan(&plan, json));
-    }
-    let show = |page: Page| {
-        if !json {
-            page.print();
-        }
-    };
-    show(Page::land_plan(&plan, false));
-    let done = verbs::land_all::carry_out(session, &plan, request, |name, result| {
-        show(match result {
-            Ok(landed) => Page::land(landed, false),
-            Err(failure) => Page::failure(name, failure, false),
-        });
-    });
-    Ok(Page::land_all(&plan, &done, json))
-}
-
-fn candidate(session: &mut Session<'_>, step: &args::Candidate, json: bool) -> Result<Page> {
-    let nothing = args::Take::default();
-    let step = match step {
-        args::Candidate::Create { name, onto, take, supersede } => {
-            verbs::steps::create(session, name, *supersede, &request(onto.as_deref(), &[], take)?)
-        }
-        args::Candidate::Admit { name, target } => {
-            verbs::steps::admit(session, name, &request(target.onto.as_deref(), &target.gates, &nothing)?)
-        }
-        args::Candidate::Integrate { name, onto, gates } => {
-            verbs::steps::integrate(session, name, &request(onto.as_deref(), gates, &nothing)?)
-        }
-    };
-    Ok(Page::step(&step?, json))
 }
 
 /// Where man looks for a person's own pages, if the environment tells.

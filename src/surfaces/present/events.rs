@@ -16,6 +16,16 @@ impl Page {
         Page { raw: text.into_bytes(), ..Page::text(String::new()) }
     }
 
+    /// A page in JSON as the last line of a stream.
+    pub fn as_event(self) -> Page {
+        let Ok(serde_json::Value::Object(mut told)) = serde_json::from_str(&self.out) else { return self };
+        told.remove("schema");
+        told.insert("v".into(), VERSION.into());
+        told.insert("kind".into(), "result".into());
+        told.insert("exit".into(), self.exit.code().into());
+        Page { out: String::new(), raw: one(&told).into_bytes(), ..self }
+    }
+
     /// Writes records to a reader who may stop reading at any time; false if it has gone away.
     pub fn stream(&self) -> std::io::Result<bool> {
         let mut out = std::io::stdout().lock();

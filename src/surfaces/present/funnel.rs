@@ -1,6 +1,7 @@
 //! The way home: what was imported, landed step by step, and whether it is there.
 
 use crate::domain::Result;
+use crate::surfaces::ci::Case;
 use crate::surfaces::present::Page;
 use crate::surfaces::present::envelope;
 use crate::surfaces::present::error;
@@ -24,7 +25,7 @@ impl Page {
     }
 
     pub fn land(done: &Landed, json: bool) -> Page {
-        Page::of("land", done, json, landed)
+        Page::of("land", done, json, landed).telling(vec![case(done)])
     }
 
     /// Several landings. Each is shown; the gravest exit code counts.
@@ -44,6 +45,7 @@ impl Page {
                 page.exit = one.exit;
             }
             values.push(landing(name, result));
+            page.cases.push(landing_case(name, result));
         }
         if json {
             page.out = envelope("land", "result", &values);
@@ -64,6 +66,7 @@ impl Page {
                 s.onto.short()
             )
         })
+        .telling(vec![Case::passed("candidate", &done.name, done.state.to_owned())])
     }
 
     pub fn landed(answer: &Answered, explain: bool, json: bool) -> Page {
@@ -81,6 +84,23 @@ pub(super) fn landing(name: &str, result: &Result<Landed>) -> serde_json::Value 
     match result {
         Ok(done) => serde_json::json!({ "name": name, "result": done }),
         Err(failure) => serde_json::json!({ "name": name, "error": error(failure) }),
+    }
+}
+
+fn case(done: &Landed) -> Case {
+    let how = match (done.already, done.dry_run) {
+        (true, _) => "had landed before",
+        (false, true) => "would land",
+        (false, false) => "landed",
+    };
+    Case::passed("landing", &done.name, format!("{how} on {} as {}", done.onto.short(), done.new.short()))
+}
+
+/// The same of one of several landings.
+pub(super) fn landing_case(name: &str, result: &Result<Landed>) -> Case {
+    match result {
+        Ok(done) => case(done),
+        Err(failure) => Case::of_failure("landing", name, failure),
     }
 }
 

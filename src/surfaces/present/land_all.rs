@@ -5,6 +5,7 @@ use crate::domain::Token;
 use crate::surfaces::present::Page;
 use crate::surfaces::present::envelope;
 use crate::surfaces::present::funnel::landing;
+use crate::surfaces::present::funnel::landing_case;
 use crate::surfaces::style::BOLD;
 use crate::surfaces::style::DIM;
 use crate::surfaces::style::WARN;
@@ -38,7 +39,8 @@ impl Page {
             let all = count(plan.order.len() + plan.last.len(), "worker");
             format!("{landed} of {all} landed on {}\n", plan.onto.short())
         };
-        Page::text(out).ending(code)
+        let cases = landings.iter().map(|(name, result)| landing_case(name, result)).collect();
+        Page::text(out).ending(code).telling(cases)
     }
 }
 

@@ -34,6 +34,7 @@ pub use workers::standing;
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::Refusal;
+use crate::surfaces::ci::Case;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::DIM;
 use crate::surfaces::style::line;
@@ -53,11 +54,13 @@ pub struct Page {
     pub raw: Vec<u8>,
     /// Standard error: refusals and faults.
     pub err: String,
+    /// The same for pipelines.
+    pub cases: Vec<Case>,
 }
 
 impl Page {
     fn text(out: String) -> Page {
-        Page { exit: Exit::Done, out, raw: Vec::new(), err: String::new() }
+        Page { exit: Exit::Done, out, raw: Vec::new(), err: String::new(), cases: Vec::new() }
     }
 
     /// JSON if asked for, else the text that `human` makes.
@@ -116,7 +119,13 @@ impl Page {
             }
         };
         let out = if json { envelope(verb, "error", &error(failure)) } else { String::new() };
-        Page { exit, err, ..Page::text(out) }
+        let cases = vec![Case::of_failure("verb", verb, failure)];
+        Page { exit, err, cases, ..Page::text(out) }
+    }
+
+    /// With what pipelines are told of it.
+    pub fn telling(self, cases: Vec<Case>) -> Page {
+        Page { cases, ..self }
     }
 
     /// The command line could not be understood.

@@ -7,6 +7,7 @@ use crate::domain::Liveness;
 use crate::domain::Outcome;
 use crate::domain::Tally;
 use crate::domain::protocol::Question;
+use crate::surfaces::ci::Case;
 use crate::surfaces::present::Page;
 use crate::surfaces::present::kinds::laid_out;
 use crate::surfaces::present::kinds::ties;
@@ -75,7 +76,8 @@ impl Page {
 
     pub fn wait(verb: &str, waited: &Waited, json: bool) -> Page {
         let text = |w: &Waited| w.workers.iter().map(ended).collect();
-        Page::of(verb, waited, json, text).ending(waited.exit())
+        let cases = waited.workers.iter().map(Case::of_worker).collect();
+        Page::of(verb, waited, json, text).ending(waited.exit()).telling(cases)
     }
 
     pub fn stopped(waited: &Waited, json: bool) -> Page {

@@ -78,7 +78,7 @@ pub fn fanout(session: &mut Session<'_>, place: Place, request: &Request) -> Res
     }
     let ids: Vec<String> = fanned.tasks.iter().filter_map(|task| Some(task.worker?.to_string())).collect();
     if !ids.is_empty() {
-        crate::verbs::wait::wait(session, &ids, false, None)?;
+        crate::verbs::wait::wait(session, &ids, false, None, &|| {})?;
     }
     for task in &mut fanned.tasks {
         bring_in(session, task)?;

@@ -204,7 +204,7 @@ fn ask(
         started => started,
     }?;
     session.tell(format!("{} answers (git skein show {})", chosen.name, started.handle));
-    crate::verbs::wait::wait(session, &[started.worker.to_string()], false, None)?;
+    crate::verbs::wait::wait(session, &[started.worker.to_string()], false, None, &|| {})?;
     let view = session.view()?;
     let worker = view.worker(&started.worker.to_string())?;
     let log = crate::host::read_optional(&session.local.log(worker.id))?.unwrap_or_default();

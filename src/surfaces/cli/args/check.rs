@@ -3,6 +3,7 @@
 use crate::verbs::check::Request;
 use crate::verbs::freeze::Take;
 use clap::Args;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct Check {
@@ -23,6 +24,9 @@ pub struct Check {
     /// Even if it did not end ready.
     #[arg(long)]
     pub any_outcome: bool,
+    /// Write what ran and how it went to FILE, as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 impl Check {
@@ -45,4 +49,7 @@ pub struct Verify {
     /// A test runner that ran no test has passed too.
     #[arg(long)]
     pub allow_empty: bool,
+    /// Write what ran and how it went to FILE, as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }

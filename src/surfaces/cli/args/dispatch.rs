@@ -50,6 +50,9 @@ pub struct Dispatch {
     /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
+    /// With --wait: print what happens meanwhile as `git skein events` does, and at the end the result as one more line.
+    #[arg(long, requires = "wait", conflicts_with_all = ["json", "from"])]
+    pub events: bool,
     /// The agent, by name: claude, codex, pi, opencode, gemini or aider; skein.agent is the default. Any other
     /// command is given after --.
     #[arg(long, value_name = "NAME", conflicts_with = "argv")]
