@@ -75,7 +75,7 @@ pub enum Candidate {
         /// A worker or a local branch.
         name: String,
         /// The branch to land on, or REMOTE/BRANCH to push it to a server; else the one that the worker was dispatched
-            /// for, else the trunk.
+        /// for, else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
         #[command(flatten)]
@@ -96,7 +96,7 @@ pub enum Candidate {
         /// A worker or a local branch.
         name: String,
         /// The branch to land on, or REMOTE/BRANCH to push it to a server; else the one that the worker was dispatched
-            /// for, else the trunk.
+        /// for, else the trunk.
         #[arg(long, value_name = "BRANCH")]
         onto: Option<String>,
         /// A command that the candidate must have passed when it was admitted. Repeatable.
