@@ -38,6 +38,7 @@ const DOCUMENTED: &[(&str, &str, &[&str])] = &[
     ("lane-abandoned", "", &["Lane records", "Abandoned"]),
     ("lane-undo", "", &["Lane records", "Undo and undone"]),
     ("lane-undone", "", &["Lane records", "Undo and undone"]),
+    ("lane-rewritten", "", &["Lane records", "Rewritten"]),
     ("lane-evidence", "", &["Lane records", "Evidence"]),
     ("lane-verdict", "", &["Lane records", "Verdict"]),
     ("lane-verdict", "/risk", &["The risk of a delta"]),
@@ -204,6 +205,16 @@ fn records() -> BTreeMap<&'static str, Vec<u8>> {
     found.insert("doc", story.blob(&doc, "meta.json"));
     found.insert("doc-turn", story.blob(&doc, "turns/0/01/meta.json"));
     found.insert("doc-conflict", story.blob(&doc, "conflicts/1.json"));
+
+    // As if somebody had amended what landed.
+    let noted = story.world.lines(&["notes", "--ref=skein/landed", "list"]);
+    let landed = noted[0].split(' ').nth(1).unwrap();
+    let [parent, tree] = ["^", "^{tree}"].map(|of| format!("{landed}{of}"));
+    let amended = story.world.git(["commit-tree", "-p", &parent, "-m", "other words", &tree]);
+    let pair = format!("{landed} {amended}\n");
+    let rewritten = story.fed(&["hook", "post-rewrite", "-", "amend"], &pair).ok();
+    assert!(rewritten.err.contains("came along"), "{rewritten:?}");
+    found.insert("lane-rewritten", story.lane().remove("rewritten").unwrap());
     found
 }
 

@@ -29,6 +29,7 @@ mod faults;
 mod fsck;
 mod gates;
 mod golden;
+mod hooks;
 mod hostile;
 mod identity;
 mod inbox;

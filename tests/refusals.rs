@@ -987,8 +987,16 @@ fn every_token_is_tested() {
     assert!(tokens.len() > 30, "{tokens:?}");
     let own = include_str!("refusals.rs").split("const UNTESTED").next().unwrap();
     let mut tests = own.to_owned();
-    let below = ["tests", "tests/shapes", "tests/jail", "tests/bundle", "tests/documents", "tests/docworld"]
-        .map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let below = [
+        "tests",
+        "tests/shapes",
+        "tests/jail",
+        "tests/bundle",
+        "tests/documents",
+        "tests/docworld",
+        "tests/hooks",
+    ]
+    .map(|folder| fs::read_dir(root.join(folder)).unwrap());
     for entry in below.into_iter().flatten().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
         if name.ends_with(".rs") && !["refusals.rs", "wardens.rs"].contains(&name.as_str()) {

@@ -33,6 +33,7 @@ const TEXTS: &[&str] = &[
     "src/domain/refusals.rs",
     "src/domain/refusals/bundles.rs",
     "src/domain/refusals/documents.rs",
+    "src/domain/refusals/hooks.rs",
     "src/domain/refusals/undo.rs",
     "src/domain/refusals/verdicts.rs",
     "src/domain/refusals/workers.rs",

@@ -264,6 +264,15 @@ tokens! {
     NoSuchConflict "no-such-conflict" No;
     NoSuchComponent "no-such-component" No;
     HookFailed "hook-failed" No;
+    HooksOff "hooks-off" No;
+    HooksShared "hooks-shared" No;
+    HooksTracked "hooks-tracked" No;
+    HookReplaced "hook-replaced" No;
+    Fenced "fenced" No;
+    Undeclared "undeclared" No;
+    ConflictMarkers "conflict-markers" No;
+    Unjudged "unjudged" No;
+    Unproven "unproven" No;
     NotOurs "not-ours" No;
     BranchSwitched "branch-switched" No;
     Ignored "ignored" No;

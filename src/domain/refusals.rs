@@ -2,6 +2,7 @@
 
 mod bundles;
 mod documents;
+mod hooks;
 mod remotes;
 mod undo;
 mod verdicts;
@@ -378,6 +379,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
     ("Bundles", bundles::BUNDLES),
     ("Documents", documents::DOCUMENTS),
     ("Undo", undo::UNDO),
+    ("Hooks", hooks::HOOKS),
 ];
 
 pub fn explained(token: Token) -> Option<&'static Explained> {

@@ -65,6 +65,28 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_by(parent(path), path, bytes)
 }
 
+/// The same for a file that is to be executed, whatever permissions the one there has.
+pub fn replace_program(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mode =
+        |file: &File| file.set_permissions(Permissions::from_mode(0o755)).and_then(|()| file.sync_all());
+    write_beside(path, parent(path), bytes, 0o755, mode).map_err(|e| failure("writing", path, e))?;
+    sync_dir(parent(path))
+}
+
+/// Gives a file, or a symlink as such, a second name in the same folder; moves it there where a file can have only one.
+pub fn name_again(from: &Path, to: &Path) -> Result<()> {
+    fault::file()
+        .and_then(|()| fs::hard_link(from, to))
+        .or_else(|e| match e.kind() {
+            ErrorKind::Unsupported | ErrorKind::PermissionDenied if fs::symlink_metadata(to).is_err() => {
+                fs::rename(from, to)
+            }
+            _ => Err(e),
+        })
+        .map_err(|e| failure("setting aside", from, e))?;
+    sync_dir(parent(to))
+}
+
 /// The same by way of a folder in which nobody else replaces anything now: what killed ones left there goes.
 pub fn replace_by_way_of(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     remove_left(way)?;

@@ -31,6 +31,12 @@ pub(super) fn plainly(cwd: &Path, git: &Git, note: &dyn Fn(&Path) -> PathBuf) ->
     plain.then_some((dirs, config))
 }
 
+/// The git folder of the repository around `cwd`, and the one that its worktrees share, whatever is configured there.
+pub(super) fn around(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
+    let dirs = dirs(&cwd.canonicalize().ok()?)?;
+    Some((dirs.git, dirs.common))
+}
+
 /// Keys that change what else is read.
 const LEFT: &[&str] = &["extensions.", "include.", "includeif."];
 

@@ -111,7 +111,6 @@ const FIXED: &[(&str, &str)] = &[
 const NO_HOOKS: &str = "core.hooksPath=/dev/null";
 
 const PINNED: &[&str] = &[
-    NO_HOOKS,
     "core.fsmonitor=false",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -131,6 +130,8 @@ pub struct Git {
     program: OsString,
     env: Vec<(OsString, OsString)>,
     person: Vec<(OsString, OsString)>,
+    /// Settings that keep hooks which configuration names from running: `core.hooksPath` does not.
+    quiet: Vec<String>,
 }
 
 /// One call: where, with what.
@@ -251,7 +252,7 @@ impl<'a> Call<'a> {
 impl Git {
     /// From the environment of the person who called us.
     pub fn new<'e>(vars: impl IntoIterator<Item = (&'e OsStr, &'e OsStr)>) -> Git {
-        let mut git = Git { program: "git".into(), env: Vec::new(), person: Vec::new() };
+        let mut git = Git { program: "git".into(), env: Vec::new(), person: Vec::new(), quiet: Vec::new() };
         for (key, value) in vars {
             let name = key.to_string_lossy();
             let pair = (key.to_owned(), value.to_owned());
@@ -269,6 +270,13 @@ impl Git {
             }
         }
         git
+    }
+
+    /// Runs none of the hooks that configuration calls `names`, where it runs no others either.
+    pub(super) fn quieten<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
+        // What stands before a first `=` is the key.
+        let names = names.into_iter().filter(|name| !name.contains('='));
+        self.quiet = names.map(|name| format!("hook.{name}.enabled=false")).collect();
     }
 
     /// A variable of the person's own binding.
@@ -308,8 +316,10 @@ impl Git {
             command.envs(self.person.iter().map(|(k, v)| (k, v)));
         }
         command.envs(call.env.iter().map(|(k, v)| (k, v)));
-        let pinned = PINNED.iter().filter(|pin| !(call.unpinned || (call.hooks && **pin == NO_HOOKS)));
-        for pin in pinned {
+        // Where hooks are to run, what keeps them from it is left out.
+        let no_hooks = std::iter::once(NO_HOOKS).chain(self.quiet.iter().map(String::as_str));
+        let pinned = PINNED.iter().copied().chain(no_hooks.filter(|_| !call.hooks));
+        for pin in pinned.filter(|_| !call.unpinned) {
             command.args(["-c", pin]);
         }
         command.args(&call.args);

@@ -28,6 +28,11 @@ impl Objects {
         self.edit_tree(root, [(path, Some((Mode::File, blob)))])
     }
 
+    /// The note on `about` in notes tree `root`; empty if there is none.
+    pub fn note(&self, root: Oid, about: Oid) -> Result<Vec<u8>> {
+        self.note_path(root, about)?.map_or(Ok(Vec::new()), |(_, blob)| self.blob(blob))
+    }
+
     fn note_path(&self, root: Oid, about: Oid) -> Result<Option<(BString, Oid)>> {
         for depth in 0..=2 {
             let path = fan_out(about, depth);

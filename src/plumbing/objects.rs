@@ -131,6 +131,11 @@ impl Objects {
         Objects::lacking(dir, format, Lack::default())
     }
 
+    /// Opens the store at `dir`, which borrows all that it has from others.
+    pub(super) fn through(dir: &Path, format: &str) -> Result<Objects> {
+        Objects::lacking(dir, format, Lack::default())
+    }
+
     /// Opens the store at `dir` (an `objects` folder) of a repository in the object format `format`, `sha1`
     /// or `sha256`.
     pub(super) fn lacking(dir: &Path, format: &str, lack: Lack) -> Result<Objects> {

@@ -97,7 +97,8 @@ impl Repo {
         Ok((repo, config))
     }
 
-    fn of(dirs: Dirs, format: &str, config: Config, git: Git) -> Result<(Repo, Config)> {
+    fn of(dirs: Dirs, format: &str, config: Config, mut git: Git) -> Result<(Repo, Config)> {
+        git.quieten(config.named("hook", "command").into_iter().map(|(name, _)| name));
         let lack = lack(&dirs.common, &git, &config);
         let objects = Objects::lacking(&dirs.common.join("objects"), format, lack)?;
         let reftable = dirs.common.join("reftable").is_dir();
@@ -182,6 +183,14 @@ impl Repo {
         let said = self.git.expect(&call.args(&["--no-includes", "-z", "--get-all", key]).reads())?;
         let values = said.stdout.split(|byte| *byte == 0).filter(|value| !value.is_empty());
         Ok(values.map(|value| value.to_str_lossy().into_owned()).collect())
+    }
+
+    /// Removes a section of it, if it is there.
+    pub fn drop_config(&self, section: &str) -> Result<()> {
+        let file = self.dirs.common.join("config");
+        self.git.run(&Call::new(["config", "--file"]).arg(&file).args(&["--remove-section", section]))?;
+        durable::sync(&file)?;
+        durable::sync(&self.dirs.common)
     }
 
     fn write_config(&self, how: &str, key: &str, value: &str) -> Result<()> {

@@ -73,6 +73,7 @@ fn subject(record: &LaneRecord) -> String {
         Entry::Evidence(e) => {
             format!("evidence: {} on tree {}: {}", e.ended(), e.tree.short(), e.command)
         }
+        Entry::Rewritten { commits } => format!("rewritten: {} of operation {}", commits.len(), record.op),
         Entry::Verdict(v) => {
             let delta = v.delta.map(|n| format!(" delta {n}")).unwrap_or_default();
             let question = v.question.map(|n| format!(" question {n}")).unwrap_or_default();
@@ -145,7 +146,7 @@ pub fn open_move(repo: &Repo, tip: Option<Oid>) -> Result<Option<Move>> {
             Entry::Intent(landing) => return Ok(Some(landing.into_move(op, at))),
             Entry::Undo(undo) => return Ok(Some(undo.to_move(op, at))),
             Entry::Landing(_) | Entry::Undone(_) | Entry::Abandoned { .. } => return Ok(None),
-            Entry::Evidence(_) | Entry::Verdict(_) => {}
+            Entry::Evidence(_) | Entry::Verdict(_) | Entry::Rewritten { .. } => {}
         }
     }
     Ok(None)

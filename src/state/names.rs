@@ -56,6 +56,14 @@ pub fn lane(clone: &str) -> Result<RefName> {
     RefName::new(format!("refs/skein/lane/{clone}"))
 }
 
+/// The clone whose lane this is, if it is a lane.
+pub fn lane_of(name: &RefName) -> Option<String> {
+    match parse(name) {
+        Some(Ours::Lane(clone)) => Some(clone),
+        _ => None,
+    }
+}
+
 /// What was saved of a worker, or came in as a file.
 pub fn bundle(id: BundleId) -> Result<RefName> {
     RefName::new(format!("refs/skein/bundle/{id}"))

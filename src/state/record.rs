@@ -260,6 +260,8 @@ pub enum Entry {
     Evidence(Evidence),
     /// A person judged a delta, or answered a question.
     Verdict(Verdict),
+    /// A person has made other commits of landed ones, which make the same changes. Each old one with the new one.
+    Rewritten { commits: Vec<(Oid, Oid)> },
 }
 
 /// A branch moved from `old` to `new`.

@@ -65,6 +65,12 @@ pub struct View {
     pub origin_head: Option<RefName>,
 }
 
+/// The lanes that are here, and nothing else: a server has what was pushed to it.
+pub fn lanes(repo: &Repo) -> Result<BTreeMap<String, Oid>> {
+    let refs = repo.refs(&[names::LANES])?;
+    Ok(refs.into_iter().filter_map(|r| Some((names::lane_of(&r.name)?, r.oid))).collect())
+}
+
 impl View {
     pub fn load(repo: &Repo) -> Result<View> {
         repo.objects.remembering(|| View::read(repo))

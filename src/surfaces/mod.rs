@@ -4,6 +4,7 @@ mod ci;
 mod cli;
 mod demo;
 mod dock;
+mod hooks;
 mod mcp;
 mod present;
 mod style;

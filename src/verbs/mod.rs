@@ -23,6 +23,7 @@ pub mod freeze;
 pub mod fsck;
 pub mod gate;
 mod graph;
+pub mod hooks;
 pub mod import;
 pub mod inbox;
 mod include;

@@ -64,6 +64,11 @@ pub fn that_runs(session: &Session<'_>, view: &View) -> Result<Option<(String, V
     Ok((!commands.is_empty()).then(|| (text.to_str_lossy().into_owned(), commands)))
 }
 
+/// What the policy in `tree` of the branch `trunk` wants to pass. Nothing of it is run by who asks.
+pub fn wanted_at(session: &Session<'_>, tree: Oid, trunk: &str) -> Result<Vec<String>> {
+    Ok(read_at(session, tree, trunk)?.gates())
+}
+
 /// What the policy wants to pass before work moves `onto`: trusted, or a refusal.
 pub fn gates(session: &Session<'_>, view: &View, onto: &RefName) -> Result<Vec<String>> {
     trusted(session, view, onto, |policy| policy.gates())

@@ -117,6 +117,10 @@ pub struct Facts {
     pub free_bytes: u64,
     /// None where the file system does not count them.
     pub free_inodes: Option<u64>,
+    /// Hooks of ours that start a program which is not there any more, each with it.
+    pub hooks_gone: Vec<String>,
+    /// Hooks of ours that somebody has replaced or taken away, while others of ours are in place.
+    pub hooks_replaced: Vec<String>,
     /// The repository belongs to another user.
     pub foreign: bool,
     pub shallow: bool,

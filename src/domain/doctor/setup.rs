@@ -38,6 +38,31 @@ pub fn hooks_inside(path: &str) -> Option<&str> {
 }
 
 pub fn hooks(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    [reach(check, facts), ours(check, facts)].concat()
+}
+
+/// Whether those that `git skein hooks install` made still do what they are there for.
+fn ours(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    let troubles = [
+        (&facts.hooks_gone, "hooks of git-skein start a program that is gone, and check nothing"),
+        (
+            &facts.hooks_replaced,
+            "hooks of git-skein were replaced or taken away, and others of it are in place",
+        ),
+    ];
+    let found = troubles.into_iter().filter(|(lines, _)| !lines.is_empty());
+    found
+        .map(|(lines, says)| {
+            Finding::warning(check, says)
+                .lines(lines.clone())
+                .show("ls -l \"$(git rev-parse --git-path hooks)\"")
+                .next("git skein hooks install puts them back, git skein hooks uninstall takes all away")
+        })
+        .collect()
+}
+
+/// Whether hooks run in the worktrees of workers.
+fn reach(check: &'static str, facts: &Facts) -> Vec<Finding> {
     let Some(path) = facts.config.get("core.hookspath").filter(|p| !p.is_empty()) else {
         return vec![Finding::ok(check, "hooks are where git looks for them")];
     };

@@ -56,6 +56,11 @@ impl Audit<'_> {
                     }
                     Vec::new()
                 }
+                Entry::Rewritten { commits } => {
+                    let keeps = commits.iter().map(|(_, new)| *new).collect();
+                    self.rewritten.push((op, commits));
+                    keeps
+                }
                 Entry::Verdict(verdict) => {
                     let keeps = verdict.tip.into_iter().collect();
                     self.given.push((name.clone(), oid, op, verdict));

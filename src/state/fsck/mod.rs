@@ -13,6 +13,8 @@ mod worker;
 pub use finding::Code;
 pub use finding::Finding;
 pub use finding::Level;
+pub use notes::followed as followed_notes;
+pub use notes::noted_ops;
 
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -48,6 +50,8 @@ pub struct Audit<'r> {
     moves: Vec<Move>,
     /// Moves that were announced and have no end; a note of theirs may be there already.
     open: Vec<Move>,
+    /// What became of landed commits, with the operations that brought them, lane by lane, oldest first.
+    rewritten: Vec<(OpId, Vec<(Oid, Oid)>)>,
     /// Verdicts, each with its lane and its commit there.
     given: Vec<(RefName, Oid, OpId, Verdict)>,
     /// A lane could not be read to its end: nothing follows from what is not on it.
@@ -65,6 +69,7 @@ impl<'r> Audit<'r> {
             workers: BTreeMap::new(),
             moves: Vec::new(),
             open: Vec::new(),
+            rewritten: Vec::new(),
             given: Vec::new(),
             blind: false,
             records: 0,

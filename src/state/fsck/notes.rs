@@ -36,7 +36,7 @@ impl Audit<'_> {
         let Some(found) = self.read(&name, |repo| at.map_or(Ok(Lines::new()), |at| lines(repo, at))) else {
             return;
         };
-        let (want, may) = (implied(&self.moves), implied(&self.open));
+        let (want, may) = (self.implied(&self.moves), self.implied(&self.open));
         let none = Vec::new();
         for about in found.keys().chain(want.keys()).copied().collect::<BTreeSet<Oid>>() {
             let (found, want) = (found.get(&about).unwrap_or(&none), want.get(&about).unwrap_or(&none));
@@ -55,6 +55,31 @@ impl Audit<'_> {
                 }
             }
         }
+    }
+
+    /// The lines that `moves` imply, on what became of their commits too.
+    fn implied(&self, moves: &[Move]) -> Lines {
+        let mut all = implied(moves);
+        // A lane may tell of what another lane's record has become: as often as there are records it is enough.
+        for _ in 0..self.rewritten.len() {
+            let mut new = false;
+            for (op, commits) in &self.rewritten {
+                for (from, to) in commits {
+                    let lines = all.get(from).cloned().unwrap_or_default();
+                    let here = all.entry(*to).or_default();
+                    for line in lines.into_iter().filter(|line| op_of(line) == Some(*op)) {
+                        if !here.contains(&line) {
+                            here.push(line);
+                            new = true;
+                        }
+                    }
+                }
+            }
+            if !new {
+                break;
+            }
+        }
+        all
     }
 
     fn notes_at(&self) -> Option<Oid> {
@@ -100,7 +125,7 @@ impl Audit<'_> {
         let repo = self.repo;
         let old = self.notes_at();
         let found = old.map_or(Ok(Lines::new()), |at| lines(repo, at))?;
-        let may = implied(&self.open);
+        let may = self.implied(&self.open);
         let kept = |about: &Oid, line: &String| match op_of(line) {
             Some(op) if self.open.iter().any(|m| m.op == op) => {
                 may.get(about).is_some_and(|l| l.contains(line))
@@ -108,7 +133,7 @@ impl Audit<'_> {
             Some(op) => self.find(op).is_none(),
             None => version_of(line).is_some_and(|v| v != u64::from(VERSION)),
         };
-        let implied = implied(&self.moves);
+        let implied = self.implied(&self.moves);
         let implied = implied.iter().flat_map(|(about, lines)| lines.iter().map(move |line| (about, line)));
         let others = found.iter().flat_map(|(about, lines)| lines.iter().map(move |line| (about, line)));
         let mut tree = repo.objects.empty_tree();
@@ -119,6 +144,32 @@ impl Audit<'_> {
         let new = record_commit(repo, tree, old.into_iter().collect(), at, "landed: rebuilt from the lanes")?;
         Ok(Some(Edit { name, old, new: Some(new) }))
     }
+}
+
+/// The operations whose lines stand on `about` in the notes at `at`.
+pub fn noted_ops(repo: &Repo, at: Oid, about: Oid) -> Result<Vec<OpId>> {
+    let text = repo.objects.note(repo.objects.tree_of(at)?, about)?;
+    let text = text.to_str_lossy();
+    Ok(text.lines().filter_map(op_of).collect())
+}
+
+/// The notes at `at` with what stands there on each first commit of `commits` by operation `op` on the second one,
+/// too. None if nothing changes.
+pub fn followed(repo: &Repo, old: Oid, op: OpId, commits: &[(Oid, Oid)], at: i64) -> Result<Option<Edit>> {
+    let objects = &repo.objects;
+    let before = objects.tree_of(old)?;
+    let mut tree = before;
+    for (from, to) in commits {
+        let text = objects.note(tree, *from)?;
+        for line in text.to_str_lossy().lines().filter(|line| op_of(line) == Some(op)) {
+            tree = objects.note_with_line(tree, *to, line)?;
+        }
+    }
+    if tree == before {
+        return Ok(None);
+    }
+    let new = record_commit(repo, tree, vec![old], at, &format!("landed: {op}, rewritten"))?;
+    Ok(Some(Edit::update(names::landed_notes()?, old, new)))
 }
 
 /// The lines that `moves` imply.

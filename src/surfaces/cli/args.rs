@@ -24,6 +24,7 @@ use crate::surfaces::cli::again::Resume;
 use crate::surfaces::cli::args::doc::Doc;
 use crate::surfaces::cli::bundle::Bundle;
 use crate::surfaces::cli::decide;
+use crate::surfaces::cli::hooks::Hooks;
 use crate::surfaces::cli::kinds::Bound;
 use crate::surfaces::cli::worker::Worker;
 use crate::surfaces::present::Ends;
@@ -294,6 +295,12 @@ pub enum Verb {
         #[command(flatten)]
         lines: Lines,
     },
+    /// Put hooks beside those that are there: a fence around workers, and checks when they commit.
+    ///
+    /// In a bare repository it is one for the server: the trunk moves only to what was gated. `docs/hooks.md` has what
+    /// each of them does, and what it does not stop.
+    #[command(subcommand)]
+    Hooks(Hooks),
     /// Move a branch back to where it was before a landing, or forward again after an undo.
     Undo {
         /// An operation as `log` prints it, or its first letters; else the newest landing of this clone.

@@ -7,6 +7,7 @@ mod decide;
 mod dispatch;
 mod doc;
 mod events;
+mod hooks;
 mod kinds;
 mod land;
 mod run;

@@ -20,6 +20,7 @@ use crate::surfaces::cli::doc;
 use crate::surfaces::cli::events;
 use crate::surfaces::cli::events::Telling;
 use crate::surfaces::cli::events::tells;
+use crate::surfaces::cli::hooks;
 use crate::surfaces::cli::kinds;
 use crate::surfaces::cli::land;
 use crate::surfaces::cli::watch;
@@ -49,6 +50,9 @@ pub fn hidden(env: &Env) -> Option<ExitCode> {
             ExitCode::from(failure.exit().code())
         }
     };
+    if verb == verbs::hooks::HOOK {
+        return Some(crate::surfaces::hooks::run(env, argv.get(2..)?));
+    }
     match verb {
         verbs::session::LAUNCH => {
             let parent = argv.get(2)?.to_str()?.parse().ok()?;
@@ -213,6 +217,7 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Log { .. } => "log",
         Verb::Doctor { .. } => "doctor",
         Verb::Undo { .. } => "undo",
+        Verb::Hooks(verb) => verb.name(),
         Verb::Fsck { .. } => "fsck",
         Verb::Demo { .. } => "demo",
         Verb::Man { .. } => "man",
@@ -305,6 +310,7 @@ fn verb(
             Ok(Page::restore(&verbs::restore::run(&mut session, &request)?, json))
         }
         Verb::Fsck { rebuild } => Ok(Page::fsck(&verbs::fsck::run(&mut session, *rebuild)?, json)),
+        Verb::Hooks(verb) => hooks::run(&mut session, verb, json),
         Verb::Undo { op, dry_run } => {
             let request = verbs::undo::Request { op: op.clone(), dry_run: *dry_run };
             Ok(Page::undo(&verbs::undo::run(&mut session, &request)?, json))

@@ -11,6 +11,7 @@ mod doctor;
 mod events;
 mod fsck;
 mod funnel;
+mod hooks;
 mod kinds;
 mod land_all;
 mod manual;

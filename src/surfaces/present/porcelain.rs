@@ -246,6 +246,9 @@ fn entry(records: &mut Records, e: &Entry) {
         LaneEntry::Undo(undo) => moved("undo", &of_undo(undo)),
         LaneEntry::Undone(undo) => moved("undone", &of_undo(undo)),
         LaneEntry::Abandoned { why } => records.text(&head("abandoned"), why),
+        LaneEntry::Rewritten { commits } => {
+            commits.iter().for_each(|(old, new)| moved("rewritten", &[old.to_string(), new.to_string()]));
+        }
         LaneEntry::Evidence(run) => {
             let rest = [
                 run.tree.to_string(),

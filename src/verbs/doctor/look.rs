@@ -103,6 +103,7 @@ fn setup(session: &Session<'_>) -> Result<Facts> {
     let repo = &session.repo;
     let common = &repo.dirs.common;
     let tree = session.config.get("core.worktree").map(|path| common.join(path));
+    let (hooks_gone, hooks_replaced) = crate::verbs::hooks::troubles(session).unwrap_or_default();
     Ok(Facts {
         git: repo.git_version()?,
         config: session.config.clone(),
@@ -117,6 +118,8 @@ fn setup(session: &Session<'_>) -> Result<Facts> {
         reftable: repo.is_reftable(),
         bare: session.config.is_true("core.bare"),
         has_tree: common.file_name() == Some(".git".as_ref()) && common.join("index").is_file(),
+        hooks_gone,
+        hooks_replaced,
         core_worktree_there: tree.is_none_or(|t| t.is_dir()),
         identity: repo.identity(&session.config)?.is_some(),
         alternates: repo.alternates().iter().map(|p| p.display().to_string()).collect(),

@@ -133,7 +133,12 @@ pub fn of_lane(oid: Oid, record: &LaneRecord) -> Option<Line> {
             });
             Line { worker: Some(given.worker), ..line("verdict", more) }
         }
-        LaneEntry::Intent(_) | LaneEntry::Undo(_) | LaneEntry::Abandoned { .. } => return None,
+        LaneEntry::Intent(_)
+        | LaneEntry::Undo(_)
+        | LaneEntry::Abandoned { .. }
+        | LaneEntry::Rewritten { .. } => {
+            return None;
+        }
     })
 }
 

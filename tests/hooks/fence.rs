@@ -1,0 +1,159 @@
+//! What the fence blocks and what it passes, each tried by real git from inside a real worker.
+
+use crate::hooks::guarded;
+use crate::hooks::left;
+use crate::hooks::other_git;
+use crate::support::World;
+use std::fs;
+use std::process::Stdio;
+
+/// What a worker tries, and whether it passes. `$main` is the main checkout.
+const TRIED: &[(&str, &str, bool)] = &[
+    ("own-commit", "echo 1 >>a.txt && $git commit -qam one", true),
+    ("amend", "$git commit -q --amend -m two", true),
+    ("detached-checkout", "$git checkout -q --detach HEAD~1 && $git checkout -q --detach @{1}", true),
+    ("reset", "$git reset -q --hard HEAD", true),
+    ("rebase", "$git rebase -q --force-rebase HEAD~1", true),
+    ("own-pseudo-ref", "$git update-ref REBASE_HEAD HEAD", true),
+    ("own-ref", "$git update-ref refs/worktree/mine HEAD", true),
+    ("bisect", "$git bisect start HEAD HEAD~1 && $git bisect reset", true),
+    ("branch", "$git branch other", false),
+    ("branch-switch", "$git switch -q -c other", false),
+    ("trunk", "$git update-ref refs/heads/main HEAD", false),
+    ("trunk-deleted", "$git update-ref -d refs/heads/kept", false),
+    ("branch-renamed", "$git branch -m kept lost", false),
+    ("tag", "$git tag v1", false),
+    ("stash", "echo 2 >>a.txt; $git stash", false),
+    ("reset-after-stash", "$git reset -q --hard HEAD", true),
+    ("note", "$git notes add -m x HEAD", false),
+    ("replace", "$git replace HEAD HEAD~1", false),
+    ("push-here", "$git push -q . HEAD:refs/heads/pushed", false),
+    ("fetch-here", "$git fetch -q . HEAD:refs/heads/fetched", false),
+    ("main-head", "$git update-ref --no-deref main-worktree/HEAD HEAD", false),
+    ("our-refs", "$git update-ref refs/skein/lane/x HEAD", false),
+    ("main-commit", "$git -C \"$main\" commit -q --allow-empty -m stolen", false),
+    (
+        "main-commit-bare-env",
+        "env -u SKEIN_WORKER -u SKEIN_OUTBOX $git -C \"$main\" commit -q --allow-empty -m x",
+        false,
+    ),
+    ("main-by-git-dir", "$git --git-dir=\"$main/.git\" update-ref refs/heads/x HEAD", false),
+    ("main-inside", "(cd \"$main/.git\" && $git update-ref refs/heads/x HEAD)", false),
+    ("main-detached", "$git -C \"$main\" checkout -q --detach", false),
+    ("own-session", "setsid -w $git branch other", false),
+    (
+        "own-repository",
+        "rm -rf r.ign && $git init -q r.ign && $git -C r.ign commit -q --allow-empty -m x",
+        true,
+    ),
+    // What it does not stop. The documents say so.
+    ("other-hooks-path", "$git -c core.hooksPath=/dev/null branch climbed", true),
+    ("config", "$git config some.key value && $git config --unset some.key", true),
+    ("by-hand", "$git rev-parse HEAD >\"$main/.git/refs/heads/hand\"", true),
+];
+
+fn refs(world: &World) -> Vec<String> {
+    let all = world.lines(&[
+        "for-each-ref",
+        "--format=%(objectname) %(refname)",
+        "refs/heads",
+        "refs/tags",
+        "refs/notes/commits",
+    ]);
+    [all, vec![world.git(["symbolic-ref", "HEAD"])]].concat()
+}
+
+fn tries(world: &World, git: &str) {
+    world.git(["branch", "kept"]);
+    let before = refs(world);
+    let mut script = format!("git={git}; main='{}'\n", world.repo.display());
+    for (name, command, _) in TRIED {
+        script.push_str(&format!(
+            "if ( {command} ) >>said.ign 2>&1; then echo {name} true; else echo {name} false; fi >>out.ign\n"
+        ));
+    }
+    world.worker("climber", &script);
+    let said = left(world, "climber", "said.ign");
+    let found: Vec<String> = left(world, "climber", "out.ign").lines().map(str::to_owned).collect();
+    let want: Vec<String> = TRIED.iter().map(|(name, _, passes)| format!("{name} {passes}")).collect();
+    assert_eq!(found, want, "{said}");
+    assert!(said.contains("refused: fenced: worker ") && said.contains("git skein worker done"), "{said}");
+    let climbed = ["refs/heads/climbed", "refs/heads/hand"];
+    let after: Vec<String> =
+        refs(world).into_iter().filter(|line| !climbed.iter().any(|name| line.ends_with(name))).collect();
+    assert_eq!(after, before, "{said}");
+}
+
+#[test]
+fn a_worker_moves_no_ref_but_its_own() {
+    tries(&guarded(), "git");
+}
+
+#[test]
+fn nor_by_another_git() {
+    let Some(git) = other_git() else { return };
+    // That git does not tell a hook of a symbolic ref, so a new branch is what stops it there.
+    tries(&guarded(), git.to_str().unwrap());
+}
+
+#[test]
+fn a_person_beside_it_is_not_hindered() {
+    let world = guarded();
+    let ran = world.skein(&["dispatch", "--name", "busy", "busy", "--", "sh", "-c", "sleep 60"]).ok();
+    assert!(ran.out.contains("busy"), "{ran:?}");
+    world.git(["commit", "-q", "--allow-empty", "-m", "mine"]);
+    world.git(["branch", "mine"]);
+    world.git(["tag", "mine"]);
+    world.git(["-C", world.worktree("busy").to_str().unwrap(), "branch", "from-its-worktree"]);
+    world.write("a.txt", "stashed\n");
+    world.git(["stash"]);
+    world.git(["stash", "drop"]);
+    world.skein(&["stop", "busy"]).ok();
+    world.worker("fix", "echo new >new.txt; git add new.txt; git commit -qm new");
+    world.skein(&["land", "fix"]).ok();
+    world.check();
+}
+
+#[test]
+fn a_fence_in_reftables() {
+    let world = World::with_formats(&["--ref-format=reftable"]);
+    world.skein(&["hooks", "install"]).ok();
+    world.worker(
+        "climber",
+        "echo 1 >>a.txt; git commit -qam one && echo own >>out.ign; git branch x 2>>said.ign || echo blocked >>out.ign",
+    );
+    assert_eq!(
+        left(&world, "climber", "out.ign"),
+        "own\nblocked\n",
+        "{}",
+        left(&world, "climber", "said.ign")
+    );
+}
+
+/// Nothing to do: no other process, and no read of what git has to say.
+#[test]
+fn nothing_to_do_costs_no_process() {
+    let world = guarded();
+    world.worker("fix", "true");
+    let trace = world.root().join("trace");
+    let lines: String =
+        (0..10_000).map(|n| format!("{0} {0} refs/remotes/origin/b{n}\n", "1".repeat(40))).collect();
+    let big = world.root().join("lines");
+    fs::write(&big, lines).unwrap();
+    for state in ["prepared", "committed", "aborted", "preparing"] {
+        let strace = std::process::Command::new("strace").arg("-V").stdout(Stdio::null()).status();
+        if strace.is_err() {
+            return;
+        }
+        let ours = world.command(&["hook", "reference-transaction", "-", state]);
+        let mut traced = std::process::Command::new("strace");
+        traced.args(["-f", "-e", "trace=execve,fork,vfork", "-o"]).arg(&trace).arg(ours.get_program());
+        traced.args(ours.get_args()).current_dir(&world.repo).env_clear();
+        traced.envs(ours.get_envs().filter_map(|(k, v)| Some((k, v?))));
+        let ran = traced.stdin(fs::File::open(&big).unwrap()).output().unwrap();
+        assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
+        let text = fs::read_to_string(&trace).unwrap();
+        assert_eq!(text.matches("execve(").count(), 1, "{state}: {text}");
+        assert!(!text.contains("fork("), "{state}: {text}");
+    }
+}
