@@ -2,6 +2,7 @@
 
 use crate::domain::Oid;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// One of them, by the name that git gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -174,13 +175,13 @@ const OWN: &[&str] = &["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 /// In its `own` worktree that is all but a `HEAD` that stays detached and the refs that are the worktree's
 /// alone; anywhere else it is everything.
 pub fn fenced(lines: &[u8], own: bool) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let mut words = line.splitn(3, |byte| *byte == b' ');
         let new = words.nth(1).unwrap_or_default();
         let name = String::from_utf8_lossy(words.next().unwrap_or_default()).into_owned();
         let attaches = new.starts_with(b"ref:");
-        if !(own && is_own(&name) && !(attaches && name == "HEAD")) && !found.contains(&name) {
+        if !(own && is_own(&name) && !(attaches && name == "HEAD")) && seen.insert(name.clone()) {
             found.push(name);
         }
     }

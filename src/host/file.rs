@@ -65,12 +65,17 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_by(parent(path), path, bytes)
 }
 
-/// The same for a file that is to be executed, whatever permissions the one there has.
-pub fn replace_program(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mode =
+/// The same for a file that is to be executed, whatever permissions the one there has: by way of the folder `way`, if
+/// that is on the same file system, so that who is killed leaves nothing beside it.
+pub fn replace_program(way: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let device = |dir: &Path| fs::metadata(dir).map(|meta| meta.dev()).ok();
+    let beside = parent(path);
+    let way = if device(way) == device(beside) { way } else { beside };
+    let whole =
         |file: &File| file.set_permissions(Permissions::from_mode(0o755)).and_then(|()| file.sync_all());
-    write_beside(path, parent(path), bytes, 0o755, mode).map_err(|e| failure("writing", path, e))?;
-    sync_dir(parent(path))
+    write_beside(path, way, bytes, 0o755, whole).map_err(|e| failure("writing", path, e))?;
+    sync_dir(beside)
 }
 
 /// Gives a file, or a symlink as such, a second name in the same folder; moves it there where a file can have only one.

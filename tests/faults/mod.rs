@@ -5,6 +5,7 @@ mod bundle;
 mod children;
 mod decisions;
 mod disk;
+mod hooks;
 mod options;
 mod reap;
 pub mod scenes;

@@ -3,7 +3,10 @@
 use crate::hooks::guarded;
 use crate::hooks::left;
 use crate::hooks::other_git;
+use crate::jail::possible;
+use crate::matrix::knows_reftable;
 use crate::support::World;
+use crate::support::acts::has_tmux;
 use std::fs;
 use std::process::Stdio;
 
@@ -116,6 +119,9 @@ fn a_person_beside_it_is_not_hindered() {
 
 #[test]
 fn a_fence_in_reftables() {
+    if !knows_reftable("git") {
+        return;
+    }
     let world = World::with_formats(&["--ref-format=reftable"]);
     world.skein(&["hooks", "install"]).ok();
     world.worker(
@@ -128,6 +134,91 @@ fn a_fence_in_reftables() {
         "{}",
         left(&world, "climber", "said.ign")
     );
+}
+
+/// What a person sees of a worker in tmux is its agent's: there the fence stands, too.
+#[test]
+fn a_fence_around_a_window() {
+    if !has_tmux() {
+        return;
+    }
+    let world = guarded();
+    let script = "git branch x 2>said.ign || echo blocked >out.ign; git commit -q --allow-empty -m own && echo own >>out.ign";
+    let ran = world.skein(&["dispatch", "--wait", "--tmux", "--name", "w", "w", "--", "sh", "-c", script]);
+    assert!([0, 1].contains(&ran.code), "{ran:?}");
+    assert_eq!(left(&world, "w", "out.ign"), "blocked\nown\n", "{}", left(&world, "w", "said.ign"));
+}
+
+/// It has refs of its own there, and no hook of the person's.
+#[test]
+fn a_jail_needs_no_fence() {
+    if !possible() {
+        return;
+    }
+    let world = guarded();
+    let script = "git branch x && git tag y && git stash list && echo free >out.ign";
+    world.skein(&["dispatch", "--wait", "--jail", "bwrap", "--name", "w", "w", "--", "sh", "-c", script]);
+    assert_eq!(left(&world, "w", "out.ign"), "free\n");
+    assert_eq!(world.git(["branch", "--list", "x"]), "");
+}
+
+/// A process that its parent has left belongs to the supervisor as long as that runs.
+#[test]
+fn an_orphan_is_inside_as_well() {
+    let world = guarded();
+    let script = "\
+        (setsid sh -c 'sleep 0.5; git branch orphan 2>said.ign; echo \"$?\" >code.ign; mv code.ign out.ign' &) \n\
+        for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -f out.ign ] && break; sleep 0.5; done";
+    world.worker("w", script);
+    let out = left(&world, "w", "out.ign");
+    assert!(!out.is_empty() && out != "0\n", "{out}");
+    assert!(left(&world, "w", "said.ign").contains("fenced"));
+    assert_eq!(world.git(["branch", "--list", "orphan"]), "");
+}
+
+/// A worker that another one has started is known as itself.
+#[test]
+fn a_child_moves_its_own_head_and_not_its_parents() {
+    let world = guarded();
+    let ours = env!("CARGO_BIN_EXE_git-skein");
+    let child = "git commit -q --allow-empty -m own && echo own >out.ign; git -C \"$PARENT\" commit -q --allow-empty -m x 2>>said.ign || echo blocked >>out.ign";
+    let script = format!(
+        "export PARENT=$PWD; cd /; {ours} -C '{}' dispatch --wait --name child child -- sh -c '{child}' >$PARENT/said.ign 2>&1",
+        world.repo.display()
+    );
+    // Not by what a worker may ask for: a program of its own that dispatches would be refused.
+    world.worker("parent", &script);
+    assert!(left(&world, "parent", "said.ign").contains("in-worker"));
+}
+
+/// A fetch of many refs does not wait for who does not read.
+#[test]
+fn many_refs_are_fetched_and_pushed() {
+    let world = guarded();
+    world.worker("w", "true");
+    let server = world.root().join("server.git");
+    world.git(["init", "-q", "--bare", server.to_str().unwrap()]);
+    let head = world.head();
+    let refs: String =
+        (0..5000).map(|n| format!("create refs/heads/a-rather-long-name-of-a-branch-{n} {head}\n")).collect();
+    world.git(["push", "-q", server.to_str().unwrap(), "main"]);
+    let list = world.root().join("list");
+    fs::write(&list, refs).unwrap();
+    let made = std::process::Command::new("git")
+        .args(["-C", server.to_str().unwrap(), "update-ref", "--stdin"])
+        .stdin(fs::File::open(&list).unwrap())
+        .status();
+    assert!(made.unwrap().success());
+    world.git(["remote", "add", "origin", server.to_str().unwrap()]);
+    // Each ref is a transaction of its own otherwise, and git starts a hook for each.
+    world.git(["fetch", "-q", "--atomic", "origin"]);
+    assert_eq!(world.lines(&["for-each-ref", "refs/remotes"]).len(), 5001);
+    // Nor does it where a hook of somebody else reads all of it.
+    let count = world.root().join("count");
+    let text = format!("#!/bin/sh\n[ \"$1\" != committed ] || wc -l >'{}'\n", count.display());
+    crate::hooks::script(&world.path(".git/hooks/reference-transaction.skein-chained"), &text);
+    world.git(["fetch", "-q", "--atomic", server.to_str().unwrap(), "refs/heads/*:refs/other/*"]);
+    assert_eq!(fs::read_to_string(&count).unwrap().trim(), "5001");
 }
 
 /// Nothing to do: no other process, and no read of what git has to say.

@@ -46,6 +46,7 @@ fn debt_is_named_or_refused_where_that_is_asked_for() {
     world.git(["config", "skein.debtGate", "warn"]);
     let ran = push(&world);
     assert!(ran.status.success() && said(&ran).contains("pushed without a verdict:"), "{}", said(&ran));
+    world.git(["push", "-q", world.root().join("server.git").to_str().unwrap(), "main~2:refs/heads/old"]);
     // What the other side has is not pushed again.
     world.git(["config", "skein.debtGate", "refuse"]);
     world.commit("mine");

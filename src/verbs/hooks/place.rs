@@ -134,8 +134,13 @@ fn notes(session: &Session<'_>, path: &HooksPath, configured: bool) -> Vec<Strin
 /// Puts ours in place of each. All are looked at before the first is written.
 pub fn write_all(session: &Session<'_>, folder: &Path, done: &mut Vec<(Hook, &'static str)>) -> Result<()> {
     let steps = plan(session, folder, FoundHook::to_install)?;
+    if steps.iter().all(|(_, step)| *step == HookStep::Leave) {
+        return Ok(());
+    }
     crate::host::make_dir(folder)?;
-    crate::host::remove_left(folder)?;
+    let way = session.local.run().join("hooks");
+    crate::host::make_dir(&way)?;
+    crate::host::remove_left(&way)?;
     let text = shim(session);
     for (hook, step) in steps {
         let file = folder.join(hook.as_str());
@@ -143,22 +148,19 @@ pub fn write_all(session: &Session<'_>, folder: &Path, done: &mut Vec<(Hook, &'s
             HookStep::SetAsideAndWrite => {
                 crate::host::name_again(&file, &aside(&file))?;
                 crate::fault::point("hooks: set aside");
-                crate::host::replace_program(&file, text.as_bytes())?;
+                crate::host::replace_program(&way, &file, text.as_bytes())?;
             }
-            HookStep::Write => crate::host::replace_program(&file, text.as_bytes())?,
+            HookStep::Write => crate::host::replace_program(&way, &file, text.as_bytes())?,
             _ => {}
         }
         crate::fault::point("hooks: one written");
         done.extend(done_word(step).map(|word| (hook, word)));
     }
-    Ok(())
+    crate::host::remove_tree(&way)
 }
 
 pub fn remove_all(session: &Session<'_>, folder: &Path, done: &mut Vec<(Hook, &'static str)>) -> Result<()> {
     let steps = plan(session, folder, FoundHook::to_uninstall)?;
-    if steps.iter().any(|(_, step)| *step != HookStep::Leave) {
-        crate::host::remove_left(folder)?;
-    }
     for (hook, step) in steps {
         let file = folder.join(hook.as_str());
         match step {

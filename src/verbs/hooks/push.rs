@@ -1,6 +1,7 @@
 //! `pre-push`: names landed work that goes out and that nobody has judged. Off unless `skein.debtGate` says otherwise.
 
 use crate::domain::Oid;
+use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -67,8 +68,12 @@ fn line(owed: &Owed) -> String {
 fn owed(session: &Session<'_>, remote: &str, input: &[u8]) -> Result<Vec<Owed>> {
     let pushed: Vec<Pushed> = String::from_utf8_lossy(input).lines().filter_map(parse).collect();
     let objects = &session.repo.objects;
-    let known: Vec<Oid> =
-        session.repo.refs(&[&format!("refs/remotes/{remote}")])?.into_iter().map(|known| known.oid).collect();
+    let below = format!("refs/remotes/{remote}");
+    // A remote may be an address, too.
+    let known = match RefName::new(below.as_str()) {
+        Ok(_) => session.repo.refs(&[&below])?.into_iter().map(|known| known.oid).collect(),
+        Err(_) => Vec::new(),
+    };
     let mut found = Vec::new();
     for one in debt::run(session)?.owed {
         let Some(commit) = one.commit else { continue };

@@ -54,7 +54,11 @@ pub fn run(env: &Env, input: &mut Input, tell: &dyn Fn(&str)) -> Result<()> {
         crate::host::put(&way.join("info/alternates"), &list)?;
         session.repo.read_through(&way)?;
     }
-    let Some(refusal) = judge(&session, &trunk, (old, update.new), &updates)? else { return Ok(()) };
+    let failure = match judge(&session, &trunk, (old, update.new), &updates) {
+        Ok(None) => return Ok(()),
+        Ok(Some(refusal)) => refusal.into(),
+        Err(failure) => failure,
+    };
     let word = |name: &str| env.get(name).and_then(OsStr::to_str);
     let options = options(env);
     let signed = (word("GIT_PUSH_CERT_STATUS"), word("GIT_PUSH_CERT_SIGNER"));
@@ -65,7 +69,7 @@ pub fn run(env: &Env, input: &mut Input, tell: &dyn Fn(&str)) -> Result<()> {
             tell(&format!("{} is accepted without proof, signed by {who}: {reason}", trunk.short()));
             Ok(())
         }
-        None => Err(refusal.into()),
+        None => Err(failure),
     }
 }
 
