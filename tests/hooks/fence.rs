@@ -7,6 +7,7 @@ use crate::jail::possible;
 use crate::matrix::knows_reftable;
 use crate::support::World;
 use crate::support::acts::has_tmux;
+use crate::support::acts::until;
 use std::fs;
 use std::process::Stdio;
 
@@ -180,15 +181,47 @@ fn an_orphan_is_inside_as_well() {
 #[test]
 fn a_child_moves_its_own_head_and_not_its_parents() {
     let world = guarded();
-    let ours = env!("CARGO_BIN_EXE_git-skein");
-    let child = "git commit -q --allow-empty -m own && echo own >out.ign; git -C \"$PARENT\" commit -q --allow-empty -m x 2>>said.ign || echo blocked >>out.ign";
+    let child = world.root().join("child.sh");
+    let text = "git commit -q --allow-empty -m own && echo own >out.ign\n\
+                git -C \"$1\" commit -q --allow-empty -m x 2>said.ign || echo blocked >>out.ign\n\
+                echo 1 >c; git add c; git commit -qm c\n\
+                git skein worker done --outcome complete --summary 'The file c is new' --evidence 'ls: c'\n";
+    fs::write(&child, text).unwrap();
     let script = format!(
-        "export PARENT=$PWD; cd /; {ours} -C '{}' dispatch --wait --name child child -- sh -c '{child}' >$PARENT/said.ign 2>&1",
-        world.repo.display()
+        "git skein worker spawn 'Write c' --name c --path c -- sh '{}' \"$PWD\" && git skein worker wait --stay; \
+         git commit -q --allow-empty -m own && echo own >out.ign",
+        child.display()
     );
-    // Not by what a worker may ask for: a program of its own that dispatches would be refused.
-    world.worker("parent", &script);
-    assert!(left(&world, "parent", "said.ign").contains("in-worker"));
+    let dir = std::path::Path::new(env!("CARGO_BIN_EXE_git-skein")).parent().unwrap();
+    let world = world.env("PATH", &format!("{}:{}", dir.display(), std::env::var("PATH").unwrap()));
+    let args = [
+        "dispatch",
+        "--wait",
+        "--timeout",
+        "60s",
+        "--spawn",
+        "1",
+        "--name",
+        "w",
+        "w",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let ran = world.skein(&args);
+    assert!([0, 1, 3].contains(&ran.code), "{ran:?}");
+    assert_eq!(
+        left(&world, "c", "out.ign"),
+        "own\nblocked\n",
+        "{}",
+        world.skein(&["show", "--log", "w"]).out
+    );
+    assert!(
+        left(&world, "c", "said.ign")
+            .contains(&format!("worker {} may move nothing outside", world.ulid("c")))
+    );
+    assert_eq!(left(&world, "w", "out.ign"), "own\n");
 }
 
 /// A fetch of many refs does not wait for who does not read.
@@ -219,6 +252,41 @@ fn many_refs_are_fetched_and_pushed() {
     crate::hooks::script(&world.path(".git/hooks/reference-transaction.skein-chained"), &text);
     world.git(["fetch", "-q", "--atomic", server.to_str().unwrap(), "refs/heads/*:refs/other/*"]);
     assert_eq!(fs::read_to_string(&count).unwrap().trim(), "5001");
+}
+
+/// While no worker runs, the shim alone answers, and no program is started; while one does, a person is asked about.
+#[test]
+fn no_program_is_started_while_no_worker_runs() {
+    let world = guarded();
+    let hook = world.path(".git/hooks/reference-transaction");
+    // One that says that it was started.
+    let text = fs::read_to_string(&hook).unwrap();
+    let program = world.root().join("program");
+    let started = world.root().join("started");
+    crate::hooks::script(&program, &format!("#!/bin/sh\necho \"$3 $4\" >>'{}'\n", started.display()));
+    let put = |world: &World| {
+        let shim = text.replace(env!("CARGO_BIN_EXE_git-skein"), program.to_str().unwrap());
+        crate::hooks::script(&world.path(".git/hooks/reference-transaction"), &shim);
+    };
+    let said = || fs::read_to_string(&started).unwrap_or_default();
+    put(&world);
+    world.git(["branch", "before-any"]);
+    assert_eq!(said(), "");
+    // Where it cannot see that, the program is asked.
+    fs::rename(world.path(".git/skein"), world.root().join("skein")).unwrap();
+    world.git(["branch", "unseen"]);
+    assert!(said().contains("prepared") && !said().contains("committed"), "{}", said());
+    fs::rename(world.root().join("skein"), world.path(".git/skein")).unwrap();
+    world.worker("w", "true");
+    let pid = world.read(&format!(".git/skein/run/{}/pid", world.ulid("w")));
+    until("its supervisor is gone", || !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists());
+    fs::write(&started, "").unwrap();
+    world.git(["branch", "after"]);
+    assert_eq!(said(), "");
+    world.skein(&["dispatch", "--name", "busy", "busy", "--", "sh", "-c", "sleep 60"]).ok();
+    world.git(["branch", "meanwhile"]);
+    assert!(said().contains("prepared") && !said().contains("committed"), "{}", said());
+    world.skein(&["stop", "busy"]).ok();
 }
 
 /// Nothing to do: no other process, and no read of what git has to say.
