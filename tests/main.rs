@@ -29,6 +29,7 @@ mod faults;
 mod fsck;
 mod gates;
 mod golden;
+mod headless;
 mod hooks;
 mod hostile;
 mod identity;

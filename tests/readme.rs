@@ -9,12 +9,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-fn read(path: &str) -> String {
+pub fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
 /// The fenced blocks of `language` under `heading`, up to the next heading of any depth.
-fn blocks(doc: &str, heading: &str, language: &str) -> Vec<String> {
+pub fn blocks(doc: &str, heading: &str, language: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut inside: Option<String> = None;
     let (mut here, mut fenced) = (heading.is_empty(), false);
@@ -37,7 +37,7 @@ fn blocks(doc: &str, heading: &str, language: &str) -> Vec<String> {
 }
 
 /// Runs `script` in a shell that finds `git skein`, and stops at the first failure. Both streams in one.
-fn shell(world: &World, script: &str, more: &[&Path]) -> Ran {
+pub fn shell(world: &World, script: &str, more: &[&Path]) -> Ran {
     let built = world.command(&[]);
     let folder = Path::new(built.get_program()).parent().unwrap().to_owned();
     let mut shell = Command::new("sh");
@@ -223,9 +223,14 @@ fn words(line: &str) -> Vec<String> {
 fn every_command_in_the_documents_can_be_parsed() {
     let world = World::empty();
     let mut seen = 0;
-    for path in
-        ["README.md", "CONTRIBUTING.md", "docs/refusals.md", "docs/security.md", "docs/architecture.md"]
-    {
+    for path in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/refusals.md",
+        "docs/security.md",
+        "docs/architecture.md",
+        "docs/ci.md",
+    ] {
         for line in commands(&read(path)) {
             let mut words = words(&line);
             let end = words.iter().position(|w| w == "--").unwrap_or(words.len());

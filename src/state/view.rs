@@ -126,7 +126,7 @@ impl View {
                 Read::Known(record) => {
                     let (head, wip) = (heads.get(&id).copied(), wips.get(&id).copied());
                     let worker = Worker { id, record, at, tree, head, wip, taken_in: None, is_away: false };
-                    view.workers.push(worker.as_it_came(repo)?);
+                    view.workers.push(worker.came_from_afar(repo)?);
                 }
                 Read::Unknown(why) => view.unreadable.push((id, why)),
             }
@@ -200,7 +200,7 @@ impl Worker {
     }
 
     /// The same with what there is of it where another clone's record is all that came.
-    fn as_it_came(mut self, repo: &Repo) -> Result<Worker> {
+    fn came_from_afar(mut self, repo: &Repo) -> Result<Worker> {
         let Some(tip) = self.record.tip.filter(|_| self.head.is_none() && self.wip.is_none()) else {
             return Ok(self);
         };

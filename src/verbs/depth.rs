@@ -1,6 +1,7 @@
 //! A shallow clone that does not go back far enough: what is needed is fetched, or named. Only verbs that write fetch.
 
 use crate::domain::Oid;
+use crate::domain::Outcome;
 use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
@@ -67,7 +68,7 @@ pub fn for_base(session: &mut Session<'_>, rev: &str) -> Result<()> {
     }
     let known = |session: &Session<'_>| Ok(session.repo.resolve_commit(rev)?.is_some());
     until(session, &format!("{rev:?}"), &known)?;
-    let missing = session.repo.is_shallow() && !known(session)?;
+    let missing = !known(session)?;
     if let (Some(oid), Some(remote), true) = (whole, session.remote(), missing) {
         // It may lie on no line that is here at all. If it is nowhere, the caller says so.
         let _ = session.repo.fetch_commit(&remote, oid)?;
@@ -116,4 +117,27 @@ pub fn for_landing(session: &mut Session<'_>, view: &View, source: &Source, onto
         }
     };
     until(session, &reach, &enough)
+}
+
+/// The same for all open workers at once: what each of them was made of, and what of it is on `onto`.
+pub fn for_all(session: &mut Session<'_>, mut view: View, onto: &RefName) -> Result<View> {
+    if !session.repo.is_shallow() {
+        return Ok(view);
+    }
+    let ready = view.workers.iter().filter(|worker| worker.record.outcome == Outcome::Ready);
+    for id in ready.map(|worker| worker.id.to_string()).collect::<Vec<String>>() {
+        view = for_worker(session, view, &id)?;
+    }
+    let tip = session.branch_tip(&view, onto)?;
+    let enough = |session: &Session<'_>| -> Result<bool> {
+        let ledger = Ledger::load(&session.repo, &view)?;
+        for (_, landing, delta) in ledger.deltas().filter(|(_, landing, _)| landing.onto == *onto) {
+            let open = view.workers.iter().any(|worker| worker.id == delta.worker);
+            if open && !session.repo.objects.is_ancestor(landing.new, tip)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    if until(session, "what has landed", &enough)? { session.view() } else { Ok(view) }
 }

@@ -21,6 +21,7 @@ use crate::state::Ledger;
 use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::candidate::Source;
+use crate::verbs::depth;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
@@ -79,6 +80,7 @@ pub fn plan(session: &mut Session<'_>, request: &Request) -> Result<Plan> {
     let view = land::begin(session, request.dry_run)?;
     let onto = session.onto(&view, request.onto.as_ref())?;
     server::refresh(session, &onto)?;
+    let view = depth::for_all(session, view, &onto)?;
     let tip = session.branch_tip(&view, &onto)?;
     let mut left_out = Vec::new();
     let ready = ready(session, &view, &onto, request, &mut left_out)?;

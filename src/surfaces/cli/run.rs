@@ -130,7 +130,7 @@ fn carry_out(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Page {
         Err(failure) => Page::failure(name(&cli.verb), &failure, cli.json || tells(&cli.verb)),
     };
     let page = witness.close(page);
-    if tells(&cli.verb) { page.as_event() } else { page }
+    if tells(&cli.verb) { page.into_event() } else { page }
 }
 
 /// Where test results are to be written, if they are.

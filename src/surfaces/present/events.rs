@@ -17,7 +17,7 @@ impl Page {
     }
 
     /// A page in JSON as the last line of a stream.
-    pub fn as_event(self) -> Page {
+    pub fn into_event(self) -> Page {
         let Ok(serde_json::Value::Object(mut told)) = serde_json::from_str(&self.out) else { return self };
         told.remove("schema");
         told.insert("v".into(), VERSION.into());
