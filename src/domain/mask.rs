@@ -27,6 +27,25 @@ pub fn mask(text: &str) -> String {
         .into_owned()
 }
 
+/// `text` with other words for places of one machine, the longest first. What only begins like one is not it.
+pub fn without_places(text: &str, places: &[(String, &str)]) -> String {
+    let mut places: Vec<&(String, &str)> = places.iter().filter(|(place, _)| place.len() > 1).collect();
+    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.len()));
+    let mut text = text.to_owned();
+    for (place, word) in places {
+        let mut rest = std::mem::take(&mut text);
+        while let Some(at) = rest.find(place.as_str()) {
+            let after = rest.split_off(at).split_off(place.len());
+            let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+            text.push_str(&rest);
+            text.push_str(if goes_on { place } else { word });
+            rest = after;
+        }
+        text.push_str(&rest);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +60,16 @@ mod tests {
         ] {
             assert_eq!(mask(input), want);
         }
+    }
+
+    #[test]
+    fn places_of_a_machine_have_other_words() {
+        let places = [
+            ("/home/ada".to_owned(), "~"),
+            ("/home/ada/repo".to_owned(), "<checkout>"),
+            ("/".to_owned(), "x"),
+        ];
+        let text = "in /home/ada/repo/a.c, /home/ada/repo-2 and /home/ada: no /home/adam";
+        assert_eq!(without_places(text, &places), "in <checkout>/a.c, ~/repo-2 and ~: no /home/adam");
     }
 }

@@ -128,6 +128,7 @@ pub use landed::Verdict;
 pub use landed::decide;
 pub use list::some_of;
 pub use mask::mask;
+pub use mask::without_places;
 pub use message::with_trailers;
 pub use name::BundleId;
 pub use name::DocId;

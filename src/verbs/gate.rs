@@ -347,7 +347,7 @@ fn record(session: &Session<'_>, clone: &str, op: OpId, evidence: &Evidence, end
     let _lock = session.lock_landing()?;
     let entry = LaneEntry::Evidence(evidence.clone());
     let record = LaneRecord { v: VERSION, op, at: session.clock.now_secs(), entry };
-    let output = mask(&ended.output.to_str_lossy());
+    let output = mask(&session.without_places(&ended.output.to_str_lossy(), &session.local.gate(op)));
     let at = tip(&session.repo, clone)?;
     let edit = append(&session.repo, clone, at, &record, Some(output.as_bytes()), &[])?;
     Draft::new(&session.repo).put(edit).publish().map(drop)

@@ -10,6 +10,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::without_places;
 use crate::host::Clock;
 use crate::host::Env;
 use crate::host::Lock;
@@ -171,6 +172,16 @@ impl<'s> Session<'s> {
     /// Whether a jail that is made here can be closed; else why none can be made. Tried once.
     pub fn jails(&self) -> &std::result::Result<bool, String> {
         self.jails.get_or_init(|| crate::host::probe(self.env))
+    }
+
+    /// `text` of a command that ran in `folder` as it may be kept: it names no place of this machine.
+    pub fn without_places(&self, text: &str, folder: &Path) -> String {
+        let dirs = &self.repo.dirs;
+        let shown = |path: &Path| path.display().to_string();
+        let mut places = vec![(shown(&folder.join("tree")), "<tree>"), (shown(&dirs.common), "<git>")];
+        places.extend(dirs.work_tree.as_deref().map(|top| (shown(top), "<checkout>")));
+        places.extend(self.env.get("HOME").map(|home| (home.to_string_lossy().into_owned(), "~")));
+        without_places(text, &places)
     }
 
     /// The person's folder for git.
