@@ -139,3 +139,38 @@ fn a_worker_that_a_person_merged_is_landed() {
     assert!(reaped.out.contains("merged") && reaped.out.contains("squashed"), "{reaped:?}");
     assert_eq!(world.skein(&["show", "waits"]).code, 0);
 }
+
+/// Whatever ends the hook, what the person did stands, and `fsck --rebuild` makes the notes what the lane says.
+#[test]
+fn struck_anywhere_lane_and_notes_can_be_made_to_agree() {
+    let world = guarded();
+    landed(&world, "one");
+    let old = world.head();
+    world.git(["-c", "core.hooksPath=/dev/null", "commit", "--amend", "-q", "-m", "other words"]);
+    let pair = format!("{old} {}\n", world.head());
+    let (mut struck, mut told) = (0, 0);
+    for (site, action) in
+        [("git", "kill"), ("git", "EIO"), ("file", "kill"), ("file", "EIO"), ("point", "kill")]
+    {
+        for k in 1..100 {
+            let copy = world.copy();
+            let mark = copy.root().join("mark");
+            let mut hook = copy.command(&["hook", "post-rewrite", "-", "amend"]);
+            hook.env("SKEIN_FAULT", format!("{site}:{k}:{action}")).env("SKEIN_FAULT_MARK", &mark);
+            let input = copy.root().join("input");
+            std::fs::write(&input, &pair).unwrap();
+            let ran = hook.stdin(std::fs::File::open(&input).unwrap()).output().unwrap();
+            assert!(action == "kill" || ran.status.success(), "it fails nothing of the person's: {ran:?}");
+            if !mark.exists() {
+                break;
+            }
+            struck += 1;
+            copy.skein(&["fsck", "--rebuild"]).ok();
+            let (lane, now) = (copy.skein(&["log"]).ok().out.contains("rewritten"), note(&copy, "HEAD"));
+            assert_eq!(lane, !now.is_empty(), "{site}:{k}:{action} {lane} {now}");
+            told += u32::from(lane);
+            copy.check();
+        }
+    }
+    assert!(struck > 10 && told > 0 && told < struck, "{struck} {told}");
+}
