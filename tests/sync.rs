@@ -1,8 +1,9 @@
 //! `sync`: several clones, one server.
 
 mod cut;
-mod documents;
+pub mod documents;
 mod many;
+mod struck;
 
 use crate::support::Ran;
 use crate::support::World;

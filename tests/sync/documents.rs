@@ -13,17 +13,17 @@ use std::process::Stdio;
 const DOC: &str = "talk.md";
 
 /// One clone, by its folder.
-struct At<'w> {
-    world: &'w World,
-    clone: &'static str,
+pub struct At<'w> {
+    pub world: &'w World,
+    pub clone: &'static str,
 }
 
 impl At<'_> {
-    fn doc(&self, verb: &str, more: &[&str]) -> Ran {
+    pub fn doc(&self, verb: &str, more: &[&str]) -> Ran {
         self.world.skein_in(self.clone, &[&["doc", verb, DOC], more].concat())
     }
 
-    fn fed(&self, verb: &str, input: &str) -> Ran {
+    pub fn fed(&self, verb: &str, input: &str) -> Ran {
         let to = self.world.root().join(self.clone).display().to_string();
         let mut command = self.world.command(&["-C", &to, "doc", verb, DOC]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -32,36 +32,36 @@ impl At<'_> {
         ran(child.wait_with_output().unwrap())
     }
 
-    fn file(&self) -> String {
+    pub fn file(&self) -> String {
         std::fs::read_to_string(self.world.root().join(self.clone).join(DOC)).unwrap()
     }
 
-    fn put(&self, text: &str) {
+    pub fn put(&self, text: &str) {
         std::fs::write(self.world.root().join(self.clone).join(DOC), text).unwrap();
     }
 
     /// Types lines at the end of the talk.
-    fn types(&self, text: &str) {
+    pub fn types(&self, text: &str) {
         let end = "<!-- /agent:exchange -->";
         self.put(&self.file().replace(end, &format!("{text}\n{end}")));
     }
 
-    fn asks(&self, text: &str) {
+    pub fn asks(&self, text: &str) {
         self.types(text);
         self.doc("preflight", &[]).ok();
     }
 
-    fn sync(&self) -> Ran {
+    pub fn sync(&self) -> Ran {
         self.world.skein_in(self.clone, &["sync"])
     }
 
     /// What all know of it.
-    fn known(&self) -> String {
+    pub fn known(&self) -> String {
         let refs = self.world.git_in(self.clone, &["for-each-ref", "--format=%(refname)", "refs/skein/doc"]);
         self.world.git_in(self.clone, &["cat-file", "-p", &format!("{}:text", refs.trim())])
     }
 
-    fn turns(&self) -> usize {
+    pub fn turns(&self) -> usize {
         let shown = self.world.skein_in(self.clone, &["doc", "turns", DOC, "--json"]).ok().json();
         shown["result"]["turns"].as_array().unwrap().len()
     }
