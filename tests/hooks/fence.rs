@@ -33,6 +33,8 @@ const TRIED: &[(&str, &str, bool)] = &[
     ("replace", "$git replace HEAD HEAD~1", false),
     ("push-here", "$git push -q . HEAD:refs/heads/pushed", false),
     ("fetch-here", "$git fetch -q . HEAD:refs/heads/fetched", false),
+    ("pack-refs", "$git pack-refs --all", false),
+    ("worktree", "$git worktree add -q --detach ../another HEAD", false),
     ("main-head", "$git update-ref --no-deref main-worktree/HEAD HEAD", false),
     ("our-refs", "$git update-ref refs/skein/lane/x HEAD", false),
     ("main-commit", "$git -C \"$main\" commit -q --allow-empty -m stolen", false),
@@ -82,6 +84,7 @@ fn tries(world: &World, git: &str) {
     let want: Vec<String> = TRIED.iter().map(|(name, _, passes)| format!("{name} {passes}")).collect();
     assert_eq!(found, want, "{said}");
     assert!(said.contains("refused: fenced: worker ") && said.contains("git skein worker done"), "{said}");
+    assert!(!world.git(["worktree", "list"]).contains("another"));
     let climbed = ["refs/heads/climbed", "refs/heads/hand"];
     let after: Vec<String> =
         refs(world).into_iter().filter(|line| !climbed.iter().any(|name| line.ends_with(name))).collect();

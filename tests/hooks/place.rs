@@ -344,6 +344,24 @@ fn places_that_are_not_this_repositorys() {
 }
 
 #[test]
+fn many_at_once_are_as_one() {
+    let world = World::new();
+    let hooks = world.path(".git/hooks");
+    script(&hooks.join("pre-commit"), "#!/bin/sh\n# theirs\n");
+    let before = files(&hooks);
+    for verb in ["install", "uninstall"] {
+        let commands: Vec<Vec<&str>> = (0..6).map(|_| vec!["hooks", verb]).collect();
+        for ran in world.at_once(&commands) {
+            ran.ok();
+        }
+        if verb == "install" {
+            all(&world, "installed");
+        }
+    }
+    assert_eq!(files(&hooks), before);
+}
+
+#[test]
 fn from_a_linked_worktree() {
     let world = guarded();
     let linked = world.root().join("linked tree");

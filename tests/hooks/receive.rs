@@ -86,15 +86,27 @@ fn in_sha256_and_reftables_too() {
 #[test]
 fn what_the_policy_of_the_trunk_wants_has_to_have_passed() {
     let world = World::new();
-    world.write(".skein/policy.toml", "gate = ['test -f one.txt']\n");
+    world.git(["branch", "lax"]);
+    world.write(".skein/policy.toml", "gate = ['test -f two.txt']\n");
     world.commit("policy");
     server(&world, &[]);
-    // The person's clone has another gate than the server wants.
-    world.write(".skein/policy.toml", "");
-    world.commit("no policy here");
-    world.git(["push", "-q", "-f", "origin", "main:refs/heads/aside"]);
-    lands(&world, "one", Some("true"));
-    refused(&world, &["main", LANES], "no lane here has a landing of it");
+    // A clone that takes another branch for the trunk hears another policy, or none.
+    world.git(["config", "skein.trunk", "lax"]);
+    let args = ["dispatch", "--wait", "--base", "main", "--onto", "main", "--name"];
+    let script = |name: &str| format!("echo {name} >{name}.txt; git add -A; git commit -qm {name}");
+    let lands = |name: &str, gate: &str| {
+        world.skein(&[&args[..], &[name, name, "--", "sh", "-c", &script(name)]].concat()).ok();
+        world.skein(&["land", name, "--onto", "main", "--gate", gate]).ok();
+    };
+    lands("one", "true");
+    refused(&world, &["main", LANES], "test -f two.txt has not run on its tree");
+    lands("two", "test -f two.txt");
+    // The first landing is still there, and still not proven.
+    refused(&world, &["main", LANES], "test -f two.txt has not run on its tree");
+    world.git(["reset", "-q", "--hard", "origin/main"]);
+    world.skein(&[&args[..], &["alone", "alone", "--", "sh", "-c", &script("two")]].concat()).ok();
+    world.skein(&["land", "alone", "--onto", "main", "--gate", "test -f two.txt"]).ok();
+    accepted(&world, &["main", LANES]);
 }
 
 #[test]
