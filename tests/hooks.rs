@@ -7,6 +7,7 @@ mod place;
 mod push;
 mod receive;
 
+use crate::matrix::knows_reftable;
 use crate::support::World;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -43,6 +44,11 @@ fn left(world: &World, worker: &str, name: &str) -> String {
 /// Whether a hook said no by this token.
 fn says_no(said: &str, token: &str) -> bool {
     said.contains(&format!("refused: {token}:"))
+}
+
+/// Whether the git under test has reftables.
+fn has_reftables() -> bool {
+    knows_reftable(&std::env::var("SKEIN_TEST_GIT").unwrap_or_else(|_| "git".to_owned()))
 }
 
 /// Another git of this machine than the first of `PATH`, if there is one.

@@ -1,10 +1,10 @@
 //! What the fence blocks and what it passes, each tried by real git from inside a real worker.
 
 use crate::hooks::guarded;
+use crate::hooks::has_reftables;
 use crate::hooks::left;
 use crate::hooks::other_git;
 use crate::jail::possible;
-use crate::matrix::knows_reftable;
 use crate::support::World;
 use crate::support::acts::has_tmux;
 use crate::support::acts::until;
@@ -123,7 +123,7 @@ fn a_person_beside_it_is_not_hindered() {
 
 #[test]
 fn a_fence_in_reftables() {
-    if !knows_reftable("git") {
+    if !has_reftables() {
         return;
     }
     let world = World::with_formats(&["--ref-format=reftable"]);

@@ -1,7 +1,7 @@
 //! `pre-receive` on a bare server: the trunk gets what was gated, and a person can sign for the rest.
 
+use crate::hooks::has_reftables;
 use crate::hooks::says_no;
-use crate::matrix::knows_reftable;
 use crate::support::World;
 use std::fs;
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ fn the_trunk_gets_what_was_gated() {
 #[test]
 fn in_sha256_and_reftables_too() {
     judges(&["--object-format=sha256"]);
-    if knows_reftable("git") {
+    if has_reftables() {
         judges(&["--ref-format=reftable"]);
     }
 }
