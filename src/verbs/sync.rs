@@ -22,6 +22,7 @@ use crate::state::Mirror;
 use crate::state::Part;
 use crate::verbs::init;
 use crate::verbs::session::Session;
+use crate::verbs::sync::documents::Brought;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,6 +44,8 @@ pub struct Synced {
     pub let_go: Vec<Exchanged>,
     /// Written by two as one clone: left as they are on both sides.
     pub forked: Vec<Forked>,
+    /// Documents that could not be brought here now.
+    pub stays: Vec<Stays>,
     /// What the remote did not take, and its words.
     pub refused: Vec<RefName>,
     pub words: Option<String>,
@@ -58,6 +61,16 @@ pub struct Exchanged {
     pub what: String,
     pub old: Option<Oid>,
     pub new: Option<Oid>,
+}
+
+/// A document that is as it was.
+#[derive(Debug, Serialize)]
+pub struct Stays {
+    #[serde(rename = "ref")]
+    pub name: RefName,
+    pub what: String,
+    pub token: Option<Token>,
+    pub why: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -126,6 +139,7 @@ struct Exchange<'s, 'e> {
     gave: BTreeMap<RefName, Exchanged>,
     let_go: BTreeMap<RefName, Exchanged>,
     forked: BTreeMap<RefName, Forked>,
+    stays: BTreeMap<RefName, Stays>,
     refused: Vec<RefName>,
     /// Given and not seen there yet.
     asked: BTreeMap<RefName, Exchanged>,
@@ -142,6 +156,7 @@ impl<'s, 'e> Exchange<'s, 'e> {
             gave: BTreeMap::new(),
             let_go: BTreeMap::new(),
             forked: BTreeMap::new(),
+            stays: BTreeMap::new(),
             refused: Vec::new(),
             asked: BTreeMap::new(),
             first: false,
@@ -173,10 +188,14 @@ impl<'s, 'e> Exchange<'s, 'e> {
         }
         drop(lock);
         for both in mirror.compare(&session.repo, &session.view()?, &self.clone)? {
-            if both.part() == Part::Documents
-                && let Some(taken) = documents::take(session, &both)?
-            {
-                self.took.insert(both.name, taken);
+            if both.part() != Part::Documents {
+                continue;
+            }
+            self.stays.remove(&both.name);
+            match documents::take(session, &both)? {
+                Brought::Nothing => {}
+                Brought::Moved(taken) => drop(self.took.insert(both.name, taken)),
+                Brought::Stays(stays) => drop(self.stays.insert(both.name, stays)),
             }
         }
         if let Some(taken) = notes::take(session, mirror, &lanes)? {
@@ -264,6 +283,7 @@ impl<'s, 'e> Exchange<'s, 'e> {
             gave: self.gave.into_values().collect(),
             let_go: self.let_go.into_values().collect(),
             forked: self.forked.into_values().collect(),
+            stays: self.stays.into_values().collect(),
             refused: self.refused,
             words,
             first: self.first,

@@ -164,8 +164,8 @@ fn a_turn_that_is_open_in_both_waits_for_one_of_them() {
     one.asks("Open in one?");
     other.asks("Open in the other?");
     one.sync().ok();
-    let told = other.sync().ok();
-    assert!(told.err.contains("a turn is open here, and one in another clone"), "{}", told.err);
+    let told = other.sync().code(1);
+    assert!(told.out.contains("a turn is open here, and one in another clone"), "{}", told.out);
     other.fed("write", "Answered there.").ok();
     other.sync().ok();
     one.fed("write", "Answered here.").ok();

@@ -20,6 +20,7 @@ impl Page {
         let exit = match (synced.forked.is_empty(), synced.refused.is_empty()) {
             (false, _) => Exit::Conflict,
             (_, false) => Exit::No,
+            _ if !synced.stays.is_empty() => Exit::No,
             _ => Exit::Done,
         };
         Page::of("sync", synced, json, text).ending(exit)
@@ -30,7 +31,7 @@ fn text(synced: &Synced) -> String {
     let remote = line(&synced.remote);
     let mut text = String::new();
     let idle = synced.took.is_empty() && synced.gave.is_empty() && synced.let_go.is_empty();
-    if idle && synced.refused.is_empty() && synced.forked.is_empty() {
+    if idle && synced.refused.is_empty() && synced.forked.is_empty() && synced.stays.is_empty() {
         return format!("in step with {remote}\n");
     }
     for (what, list) in [("took", &synced.took), ("gave", &synced.gave), ("let go of", &synced.let_go)] {
@@ -42,6 +43,14 @@ fn text(synced: &Synced) -> String {
             "{}: {what} has two histories: two folders have written as one clone\n  see: git skein help {}\n  {name}\n",
             paint(BAD, Token::Forked.as_str()),
             Token::Forked.as_str()
+        ));
+    }
+    for one in &synced.stays {
+        text.push_str(&format!(
+            "{} {}: {}\n",
+            paint(BAD, "stays as it is here:"),
+            line(&one.what),
+            safe(&one.why)
         ));
     }
     if !synced.refused.is_empty() {

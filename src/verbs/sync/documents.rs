@@ -7,6 +7,7 @@ use crate::domain::Token;
 use crate::domain::document::Touched;
 use crate::domain::sync::Shared;
 use crate::domain::sync::Step;
+use crate::host::beside;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Both;
@@ -23,23 +24,43 @@ use crate::verbs::doc::contribute;
 use crate::verbs::doc::place;
 use crate::verbs::session::Session;
 use crate::verbs::sync::Exchanged;
+use crate::verbs::sync::Stays;
 use bstr::ByteSlice;
 
 const SUBJECT: &str = "brought together";
 
-/// Brings what the remote has of a document here. What cannot be brought now is told, and stays for the next time.
-pub fn take(session: &Session<'_>, both: &Both) -> Result<Option<Exchanged>> {
-    if !matches!(both.step(), Step::Take | Step::Merge) {
-        return Ok(None);
-    }
-    match bring(session, both) {
+/// What became of a document that the remote has.
+pub enum Brought {
+    Nothing,
+    Moved(Exchanged),
+    /// It cannot be brought now; for the next time.
+    Stays(Stays),
+}
+
+/// Why a document stays as it is: its own state, which a person can change.
+const ITS_OWN: [Token; 7] = [
+    Token::Busy,
+    Token::BadDocument,
+    Token::DocumentTwice,
+    Token::NotText,
+    Token::RecordMoved,
+    Token::NoDocument,
+    Token::OutsideWorktree,
+];
+
+/// Brings what the remote has of a document here.
+pub fn take(session: &Session<'_>, both: &Both) -> Result<Brought> {
+    let brings = matches!(both.step(), Step::Take | Step::Merge);
+    let brought = if brings { bring(session, both) } else { finish(session, both).map(|()| None) };
+    match brought {
+        Ok(None) => Ok(Brought::Nothing),
         Ok(new) => {
-            let what = both.what(&session.repo)?;
-            Ok(new.map(|new| Exchanged { name: both.name.clone(), what, old: both.here, new: Some(new) }))
+            let (name, what) = (both.name.clone(), both.what(&session.repo)?);
+            Ok(Brought::Moved(Exchanged { name, what, old: both.here, new }))
         }
-        Err(failure) if failure.token().is_some() => {
-            session.tell(format!("{} stays as it is here: {failure}", both.what(&session.repo)?));
-            Ok(None)
+        Err(failure) if failure.token().is_some_and(|token| ITS_OWN.contains(&token)) => {
+            let (name, what) = (both.name.clone(), both.what(&session.repo)?);
+            Ok(Brought::Stays(Stays { name, what, token: failure.token(), why: failure.to_string() }))
         }
         Err(failure) => Err(failure),
     }
@@ -78,6 +99,16 @@ fn bring(session: &Session<'_>, both: &Both) -> Result<Option<crate::domain::Oid
     };
     contribute(session, &mut held, made)?;
     Ok(held.open.state.map(|state| state.at))
+}
+
+/// Finishes what a sync that died has begun: its text lies beside the file.
+fn finish(session: &Session<'_>, both: &Both) -> Result<()> {
+    let (Some(top), Some(here)) = (&session.repo.dirs.work_tree, both.here) else { return Ok(()) };
+    let here = DocState::at(&session.repo, here)?;
+    if beside(&top.join(&here.record.path)).exists() {
+        held(session, Some(&here), &here)?;
+    }
+    Ok(())
 }
 
 /// The document's file here, if it has one.
