@@ -5,7 +5,7 @@ mod copies;
 mod files;
 mod formats;
 mod names;
-mod stores;
+pub mod stores;
 
 use crate::support::World;
 use std::fs;

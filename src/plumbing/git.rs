@@ -47,6 +47,19 @@ const ALLOWED: &[&str] = &[
     "GIT_TRACE2_PERF",
     "LD_LIBRARY_PATH",
     "NIX_SSL_CERT_FILE",
+    // How the servers of remotes are reached.
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
 ];
 
 /// What passes besides, where the person's own view is asked for: by these they say where the repository is, or what

@@ -18,6 +18,7 @@ use crate::domain::tasks;
 use crate::state::View;
 use crate::state::Worker;
 use crate::verbs::custody;
+use crate::verbs::depth;
 use crate::verbs::dispatch;
 use crate::verbs::dispatch::Request;
 use crate::verbs::init;
@@ -123,6 +124,9 @@ pub fn run(
     let tasks = tasks(text)?;
     // The others of the file wait for their turn in any case.
     let at_once = Bounds::active(&session.config)?.map_or(at_once, |most| most.min(at_once));
+    for base in tasks.iter().filter_map(|task| task.base.as_deref()) {
+        depth::for_base(session, base)?;
+    }
     let view = session.view()?;
     let requests = requests(session, &view, &tasks, each)?;
     let entry = |(task, request): (&Task, &Request)| -> Result<Entry> {

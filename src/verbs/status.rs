@@ -68,6 +68,9 @@ pub struct Row {
     pub commits: usize,
     /// Files changed, uncommitted ones included as far as a snapshot saw them.
     pub files: usize,
+    /// Its work is in the clone that it ran in, and not here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub away: bool,
     pub snapshot: Option<Oid>,
     pub created: i64,
     pub ended: Option<i64>,
@@ -269,6 +272,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         head,
         commits,
         files,
+        away: worker.is_away,
         snapshot: worker.wip,
         created: record.created,
         ended: record.ended,

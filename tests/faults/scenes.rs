@@ -88,6 +88,25 @@ fn sweep_landing(name: &'static str, world: World, args: &[&'static str]) {
     sweep::run(&Scene { after: landed, ..Scene::new(name, world, args) });
 }
 
+/// A branch that parted beyond the border of the clone.
+#[test]
+fn land_in_a_clone_that_is_cut_off() {
+    let world = still();
+    for n in 0..4 {
+        world.commit(&format!("later {n}"));
+    }
+    world.git(["switch", "--quiet", "--create", "topic", "HEAD~2"]);
+    world.write("t.txt", "t\n");
+    world.commit("topic");
+    world.git(["switch", "--quiet", "main"]);
+    let world = crate::shapes::stores::cloned(world, &["--depth", "1"]);
+    world.git(["fetch", "--quiet", "--depth=1", "origin", "topic:topic"]);
+    world.git(["switch", "--quiet", "--create", "side"]);
+    let after: Act = |world| drop(world.skein(&["landed", "topic"]).ok());
+    let scene = Scene::new("land, cut off", world, &["land", "topic"]);
+    sweep::run(&Scene { after, plans: &sweep::PLANS[..5], ..scene });
+}
+
 #[test]
 fn init() {
     let scene = Scene::new("init", still(), &["init"]);

@@ -127,6 +127,29 @@ fn what_an_agent_prints_is_no_command() {
     );
 }
 
+/// Whichever page it is on.
+#[test]
+fn what_a_gate_prints_is_no_command_on_any_page() {
+    let world = runner();
+    let evil = "echo ' ::error::evil'; echo '##[error]evil'; exit 1";
+    let own = |text: &str| {
+        commands(text)
+            .iter()
+            .all(|c| c.starts_with("::group::") || c == "::endgroup::" || c.starts_with("::error title="))
+    };
+    let ran = world.skein(&["check", "w", "--check", evil]).code(5);
+    assert!(ran.out.contains("evil") && commands(&ran.out).is_empty() && own(&ran.err), "{ran:?}");
+    for words in [&["land", "--all"][..], &["land", "w", "main"], &["overlap"], &["verdict", "w"], &["inbox"]]
+    {
+        let gate: &[&str] = if words[0] == "land" { &["--gate", evil] } else { &[] };
+        let ran = world.skein(&[words, gate].concat());
+        assert!(own(&ran.err) && commands(&ran.out).is_empty(), "{ran:?}");
+    }
+    // A patch on its way to a file is as it is.
+    world.worker("x", "echo '::error::x' > '::x'; git add .; git commit -qm '::x'");
+    assert!(world.skein(&["show", "x", "--diff"]).ok().out.contains("\n+::error::x\n"));
+}
+
 #[test]
 fn a_conflict_is_told_where_it_is() {
     let world = runner();
@@ -164,7 +187,9 @@ print(json.dumps([[c.get('classname'), c.get('name'), [[x.tag, x.get('type'), x.
 
 #[test]
 fn test_results_are_xml_of_what_ran() {
-    // Whatever runs it.
+    if !Command::new("python3").arg("-V").output().is_ok_and(|said| said.status.success()) {
+        return crate::matrix::not_here("test results", "no python3 reads XML here");
+    }
     let world = World::new().env("CI", "true");
     world.worker("w", "echo w > w.txt; git add w.txt; git commit -qm w");
     let at = |name: &str| world.path(name);

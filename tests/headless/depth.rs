@@ -61,6 +61,16 @@ fn dispatch_reaches_the_base_that_is_named() {
     world.skein(&["land", "--all"]).ok();
 }
 
+#[test]
+fn a_file_of_tasks_reaches_the_bases_that_it_names() {
+    let world = shallow(server());
+    let base = world.git(["-C", world.repo.to_str().unwrap(), "rev-parse", "main~7"]);
+    let task = format!("{{\"task\": \"t\", \"name\": \"w\", \"base\": \"{base}\"}}\n");
+    std::fs::write(world.cwd.join("tasks"), task).unwrap();
+    world.skein(&[&["dispatch", "--wait", "--from", "tasks"], OK].concat()).ok();
+    assert_eq!(world.field("w", "base"), base.as_str());
+}
+
 /// The tip of a line that the clone knows nothing of.
 #[test]
 fn dispatch_reaches_a_commit_of_no_branch_here() {

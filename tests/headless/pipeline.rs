@@ -79,7 +79,8 @@ fn work_that_did_not_come_is_refused_by_name() {
     world.git(PUSH);
     stand(&mut world, "last");
     world.git(FETCH);
-    world.skein(&["status"]).ok();
+    let status = world.skein(&["status"]).ok().out;
+    assert!(status.lines().any(|l| l.starts_with("fails") && l.contains("in another clone")), "{status}");
     for words in [
         &["land", "--any-outcome", "fails"][..],
         &["import", "--any-outcome", "fails"],

@@ -182,7 +182,7 @@ fn line(world: &World, state: &State, at: &PathBuf, words: &[&str], json: bool) 
         words.insert(split, "--json");
     }
     let mut command = world.command(&words);
-    command.current_dir(at).stdin(Stdio::null()).env("SKEIN_JAIL_NOT_TRIED", "1");
+    command.current_dir(at).stdin(Stdio::null());
     command
         .env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", "skein.jail")

@@ -5,6 +5,9 @@ use crate::surfaces::ci::Case;
 use crate::surfaces::ci::State;
 use crate::surfaces::style::line;
 use crate::surfaces::style::safe;
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// A runner shows no more annotations of one step.
 const MOST: usize = 10;
@@ -36,8 +39,21 @@ fn fenced(output: &str) -> String {
     format!("::stop-commands::{word}\n{}::{word}::\n", inert(&lines))
 }
 
+/// Whether this process is heard by such a runner.
+static HEARD: AtomicBool = AtomicBool::new(false);
+
+/// From now on, all that is printed is heard by such a runner.
+pub fn is_heard() {
+    HEARD.store(true, Ordering::Relaxed);
+}
+
+/// `text` as it is, or [`inert`] where a runner hears it.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if HEARD.load(Ordering::Relaxed) { Cow::Owned(inert(text)) } else { Cow::Borrowed(text) }
+}
+
 /// `text` with lines in it that a runner would take for commands made harmless.
-pub fn inert(text: &str) -> String {
+fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for whole in text.split_inclusive('\n') {
         // The runner trims a line before it looks.

@@ -6,7 +6,8 @@ mod case;
 mod junit;
 mod summary;
 
-pub use actions::inert;
+pub use actions::harmless;
+pub use actions::is_heard;
 pub use case::Case;
 pub use case::State;
 
@@ -66,16 +67,13 @@ impl Witness {
         let mut cases = self.cases.take();
         cases.extend(page.cases.iter().cloned().map(|case| self.masked(case)));
         let mut page = page;
-        if self.actions {
-            page.err = inert(&page.err);
-        }
         if self.actions && !self.quiet {
             let spoke = |case: &&Case| case.kind == "worker" && !case.output.trim().is_empty();
             let groups: String = cases.iter().filter(spoke).map(actions::group).collect();
-            page.err.push_str(&groups);
+            page.told.push_str(&groups);
         }
         if self.actions {
-            page.err.push_str(&actions::annotations(&cases));
+            page.told.push_str(&actions::annotations(&cases));
         }
         for (file, text, whole) in [
             (&self.junit, junit::file(self.verb, &cases), true),

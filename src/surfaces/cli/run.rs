@@ -109,12 +109,14 @@ pub fn run_line(env: &Env, words: &[&str], tell: &dyn Fn(&str)) -> Page {
 /// Runs the verb, prints its page and tells how to end.
 pub fn run(env: &Env, cli: &Cli) -> Exit {
     settle(cli);
-    let actions = ci::is_actions(env);
+    if ci::is_actions(env) {
+        ci::is_heard();
+    }
     let tell = |line: &str| {
         if !cli.quiet {
             // What is quoted in it makes no line of its own.
             let text = crate::surfaces::style::safe(line).replace('\n', "\n  ");
-            anstream::eprintln!("{}", if actions { ci::inert(&text) } else { text });
+            anstream::eprintln!("{}", ci::harmless(&text));
         }
     };
     carry_out(env, cli, &tell).print()
@@ -129,8 +131,19 @@ fn carry_out(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Page {
         Ok(page) => page,
         Err(failure) => Page::failure(name(&cli.verb), &failure, cli.json || tells(&cli.verb)),
     };
-    let page = witness.close(page);
+    let page = Page { verbatim: is_of_others(&cli.verb), ..witness.close(page) };
     if tells(&cli.verb) { page.into_event() } else { page }
+}
+
+/// Whether what the verb prints is what somebody else has written, perhaps on its way to a file.
+fn is_of_others(verb: &Verb) -> bool {
+    let whole = |args: &args::Show| part(args) != Part::Card;
+    match verb {
+        Verb::Show(args) => whole(args),
+        Verb::Artifacts(_) | Verb::Peek { .. } | Verb::Bundle(_) | Verb::Doc(_) => true,
+        Verb::Events { .. } | Verb::Completions { .. } | Verb::Man { .. } => true,
+        _ => false,
+    }
 }
 
 /// Where test results are to be written, if they are.

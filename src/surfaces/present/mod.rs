@@ -35,6 +35,7 @@ pub use workers::standing;
 use crate::domain::Exit;
 use crate::domain::Failure;
 use crate::domain::Refusal;
+use crate::surfaces::ci;
 use crate::surfaces::ci::Case;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::DIM;
@@ -43,6 +44,7 @@ use crate::surfaces::style::paint;
 use crate::surfaces::style::safe;
 use crate::surfaces::style::steers;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::io::Write;
 
@@ -55,13 +57,24 @@ pub struct Page {
     pub raw: Vec<u8>,
     /// Standard error: refusals and faults.
     pub err: String,
-    /// The same for pipelines.
+    /// The same for pipelines: what they are told of it, and the commands that their runner hears on standard error.
     pub cases: Vec<Case>,
+    pub told: String,
+    /// `out` is the work of others, to be given on as it is.
+    pub verbatim: bool,
 }
 
 impl Page {
     fn text(out: String) -> Page {
-        Page { exit: Exit::Done, out, raw: Vec::new(), err: String::new(), cases: Vec::new() }
+        Page {
+            exit: Exit::Done,
+            out,
+            raw: Vec::new(),
+            err: String::new(),
+            cases: Vec::new(),
+            told: String::new(),
+            verbatim: false,
+        }
     }
 
     /// JSON if asked for, else the text that `human` makes.
@@ -91,12 +104,15 @@ impl Page {
     /// be written is one.
     pub fn print(&self) -> Exit {
         let mut out = anstream::stdout().lock();
-        let wrote = out.write_all(self.out.as_bytes()).and_then(|()| out.flush());
+        let as_it_is = self.verbatim || self.out.starts_with('{');
+        let text = if as_it_is { Cow::Borrowed(&self.out[..]) } else { ci::harmless(&self.out) };
+        let wrote = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         // Bytes for scripts pass by the filter that takes colour out.
         let mut raw = std::io::stdout().lock();
         let wrote = wrote.and_then(|()| raw.write_all(&self.raw)).and_then(|()| raw.flush());
         let mut err = anstream::stderr().lock();
-        err.write_all(self.err.as_bytes()).ok();
+        err.write_all(ci::harmless(&self.err).as_bytes()).ok();
+        err.write_all(self.told.as_bytes()).ok();
         match wrote {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => {
                 writeln!(

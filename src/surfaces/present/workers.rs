@@ -164,6 +164,7 @@ fn words(flags: &[Flag]) -> String {
 
 fn work(row: &Row) -> String {
     match (row.commits, row.files) {
+        (0, 0) if row.away => "in another clone".to_owned(),
         (0, 0) => "nothing".to_owned(),
         (0, files) => format!("{}, not committed", count(files, "file")),
         (commits, files) => format!("{}, {}", count(commits, "commit"), count(files, "file")),
