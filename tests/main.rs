@@ -53,6 +53,7 @@ mod readme;
 mod reap;
 mod refusals;
 mod resume;
+mod runner;
 mod saying;
 mod seed;
 mod server;

@@ -287,6 +287,9 @@ tokens! {
     RemoteUnreachable "remote-unreachable" Busy;
     PushRefused "push-refused" No;
     Forked "forked" Conflict;
+    NoSuchBrief "no-such-brief" No;
+    SecretInBrief "secret-in-brief" No;
+    RunnerRuns "runner-runs" Busy;
     RecordMoved "record-moved" Raced;
     IndexLocked "index-locked" Busy;
     RefLocked "ref-locked" Busy;

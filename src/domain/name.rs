@@ -300,6 +300,11 @@ ulid_name! {
 }
 
 ulid_name! {
+    /// The identity of one brief in a queue.
+    BriefId
+}
+
+ulid_name! {
     /// The identity of one session document.
     DocId
 }

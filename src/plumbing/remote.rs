@@ -57,8 +57,18 @@ impl Repo {
         let how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--prune"];
         let call = self.call(&["fetch", "--no-recurse-submodules", "--no-auto-gc"]).args(&how);
         let refspecs = refspecs.iter().fold(call.args(&["--end-of-options", remote.as_str()]), Call::arg);
-        let output = self.git.run(&self.standing(refspecs))?;
-        if output.ok() { Ok(()) } else { Err(unreachable(remote, &output)) }
+        let call = self.standing(refspecs);
+        for left in [2, 1, 0] {
+            let output = self.git.run(&call)?;
+            if output.ok() {
+                break;
+            }
+            // Another fetch noted the same at this very moment.
+            if left == 0 || !output.words().contains(LOCKED) {
+                return Err(unreachable(remote, &output));
+            }
+        }
+        Ok(())
     }
 
     /// A remote may be named by a path from where git stands.
@@ -90,16 +100,11 @@ impl Repo {
         tracking: &RefName,
     ) -> Result<Option<Oid>> {
         let refspec = [format!("+{name}:{tracking}")];
-        for left in [2, 1, 0] {
-            match self.fetch(remote, &refspec) {
-                Ok(()) => break,
-                Err(Failure::Refusal(r)) if r.lines.iter().any(|line| line.contains(NO_SUCH_REF)) => {
-                    return Ok(None);
-                }
-                // Another fetch noted it at this very moment.
-                Err(Failure::Refusal(r)) if left > 0 && r.lines.iter().any(|line| line.contains(LOCKED)) => {}
-                Err(failure) => return Err(failure),
+        match self.fetch(remote, &refspec) {
+            Err(Failure::Refusal(r)) if r.lines.iter().any(|line| line.contains(NO_SUCH_REF)) => {
+                return Ok(None);
             }
+            fetched => fetched?,
         }
         Ok(self.read_refs(&[tracking])?.pop().flatten())
     }

@@ -67,6 +67,16 @@ impl Local {
         self.run().join("sync.lock")
     }
 
+    /// Held by the runner of this clone.
+    pub fn runner_lock(&self) -> PathBuf {
+        self.run().join("runner.lock")
+    }
+
+    /// There once the result of a worker that was a brief of a queue is where that was.
+    pub fn delivered(&self, id: WorkerId) -> PathBuf {
+        self.worker(id).join("delivered")
+    }
+
     /// Held by whoever writes a document.
     pub fn document_lock(&self, id: DocId) -> PathBuf {
         self.run().join(format!("doc-{id}.lock"))

@@ -1,5 +1,6 @@
 //! Our ref names, both ways. Every name has a fixed depth, so none is both a file and a folder.
 
+use crate::domain::BriefId;
 use crate::domain::BundleId;
 use crate::domain::DocId;
 use crate::domain::OpId;
@@ -34,6 +35,9 @@ pub const LIST_DOCUMENTS: &str = "git for-each-ref refs/skein/doc";
 pub const LIST_ARCHIVES: &str = "git for-each-ref refs/skein/archive";
 /// Where all lanes are.
 pub const LANES: &str = "refs/skein/lane";
+/// Briefs that wait, and who has taken which: on a remote, and in its mirror.
+pub const QUEUE: &str = "refs/skein/queue";
+pub const LEASES: &str = "refs/skein/lease";
 /// Our notes.
 pub const NOTES: &str = "refs/notes/skein";
 /// What was fetched from remotes, before it is merged in.
@@ -67,6 +71,16 @@ pub fn lane_of(name: &RefName) -> Option<String> {
 /// What was saved of a worker, or came in as a file.
 pub fn bundle(id: BundleId) -> Result<RefName> {
     RefName::new(format!("refs/skein/bundle/{id}"))
+}
+
+/// A task that waits on a remote for a runner.
+pub fn queued(id: BriefId) -> Result<RefName> {
+    RefName::new(format!("{QUEUE}/{id}"))
+}
+
+/// Who does what must be done once; on a remote, too.
+pub fn lease(name: &str) -> Result<RefName> {
+    RefName::new(format!("{LEASES}/{name}"))
 }
 
 /// The steps of one session document.
@@ -133,6 +147,9 @@ pub enum Ours {
     Lane(String),
     Bundle(BundleId),
     Document(DocId),
+    /// These two only on a server: they are exchanged with nobody.
+    Queued(BriefId),
+    Lease(String),
     Head(WorkerId),
     Wip(WorkerId),
     /// Clone and month, as in the name.
@@ -169,6 +186,8 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
             .or_else(|| id("refs/skein/bundle/").and_then(|r| r.parse().ok()).map(Ours::Bundle))
+            .or_else(|| id("refs/skein/queue/").and_then(|r| r.parse().ok()).map(Ours::Queued))
+            .or_else(|| id("refs/skein/lease/").map(|name| Ours::Lease(name.to_owned())))
             .or_else(|| id("refs/skein/doc/").and_then(|r| r.parse().ok()).map(Ours::Document))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))

@@ -1,5 +1,6 @@
 //! The records of version 1: JSON with sorted keys. docs/schema.md describes every field.
 
+use crate::domain::BriefId;
 use crate::domain::Change;
 use crate::domain::Failure;
 use crate::domain::Flag;
@@ -111,6 +112,9 @@ pub struct WorkerRecord {
     /// The worker whose task it has, to do it better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<WorkerId>,
+    /// The brief of a queue that it was, if it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<BriefId>,
 }
 
 impl WorkerRecord {

@@ -1,9 +1,16 @@
 //! `dispatch`: one task becomes a worker in its own detached worktree, forked from a named base.
 
+mod site;
+
+pub use site::folder;
+pub use site::place;
+pub use site::refuse_place;
+
 use crate::domain;
 use crate::domain::AGENTS;
 use crate::domain::Agent;
 use crate::domain::Bounds;
+use crate::domain::BriefId;
 use crate::domain::Globs;
 use crate::domain::Handle;
 use crate::domain::Jail;
@@ -26,7 +33,6 @@ use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
-use crate::plumbing::Worktree;
 use crate::state::Draft;
 use crate::state::Limits;
 use crate::state::VERSION;
@@ -105,6 +111,8 @@ pub struct Request {
     pub goes_on: bool,
     /// The worker that it is another try of, and the id that it was promised.
     pub retries: Option<(WorkerId, WorkerId)>,
+    /// The brief of a queue that it is.
+    pub brief: Option<BriefId>,
     /// The bundles that it begins with.
     pub loaded: Vec<Loaded>,
 }
@@ -260,14 +268,19 @@ pub fn rehearse(session: &Session<'_>, view: &View, request: &Request) -> Result
     base(session, request, &onto, target).map(drop)
 }
 
+pub fn refuse_empty(request: &Request) -> Result<()> {
+    if !request.task.trim().is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(Token::NoTask, "the task is empty")
+        .show("git skein dispatch -h")
+        .next("say what is to be done, or give a file with -F")
+        .into())
+}
+
 /// What can be refused before anything is written.
 fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
-    if request.task.trim().is_empty() {
-        return Err(Refusal::new(Token::NoTask, "the task is empty")
-            .show("git skein dispatch -h")
-            .next("say what is to be done, or give a file with -F")
-            .into());
-    }
+    refuse_empty(request)?;
     Globs::new(request.paths.iter().map(String::as_str))?;
     supervise::done_pattern(&request.limits)?;
     Bounds::of(&session.config)?;
@@ -285,7 +298,7 @@ fn check(session: &Session<'_>, request: &Request) -> Result<Handle> {
     }
 }
 
-fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -> Result<(Oid, String)> {
+pub fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oid) -> Result<(Oid, String)> {
     let Some(rev) = &request.base else {
         return Ok(request.upon.clone().unwrap_or_else(|| (target, onto.short().to_owned())));
     };
@@ -366,6 +379,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         judged: Vec::new(),
         loaded: request.loaded.clone(),
         retries: request.retries.map(|(of, _)| of),
+        brief: request.brief,
     };
     // Record first, world second: a crash leaves something that can be ended.
     let mut draft = Draft::new(&session.repo)
@@ -423,50 +437,6 @@ pub fn refuse_active(session: &Session<'_>, view: &View) -> Result<()> {
     let active = own.filter(|w| w.record.outcome == Outcome::Active);
     let active: Vec<String> = active.map(|w| w.record.handle.to_string()).collect();
     domain::refuse_active(most, &active)
-}
-
-/// The folder of all worktrees of workers.
-pub fn folder(session: &Session<'_>, worktrees: &[Worktree]) -> PathBuf {
-    let main = worktrees.first().map(|w| w.path.clone()).unwrap_or_default();
-    match session.config.path("skein.worktreedir", session.env.get("HOME")) {
-        Some(dir) => crate::host::resolved(&main.join(dir)),
-        None => {
-            let mut name = main.file_name().unwrap_or_default().to_owned();
-            name.push(".skein");
-            main.with_file_name(name)
-        }
-    }
-}
-
-/// Where the worktree of `handle` goes. Never inside a working tree: `git clean` there would take it.
-pub fn place(session: &Session<'_>, worktrees: &[Worktree], handle: &Handle) -> Result<PathBuf> {
-    let path = folder(session, worktrees).join(handle.as_str());
-    refuse_place(session, worktrees, &path)?;
-    Ok(path)
-}
-
-/// Refuses a place for a worktree that lies inside a working tree, or where something stands already.
-pub fn refuse_place(session: &Session<'_>, worktrees: &[Worktree], path: &Path) -> Result<()> {
-    let inside = worktrees.iter().any(|w| !w.bare && path != w.path && path.starts_with(&w.path));
-    if inside || path.starts_with(&session.repo.dirs.common) {
-        return Err(Refusal::new(
-            Token::WorktreeInside,
-            "the worktree would stand inside a working tree, where git clean deletes it",
-        )
-        .lines([path.display().to_string()])
-        .show("git config --get skein.worktreeDir")
-        .next("name a folder outside; for skein.worktreeDir, ../<repository>.skein")
-        .into());
-    }
-    let registered = worktrees.iter().any(|w| w.path == path);
-    if registered || std::fs::symlink_metadata(path).is_ok() {
-        return Err(Refusal::new(Token::WorktreeExists, "the folder for the worktree exists already")
-            .lines([path.display().to_string()])
-            .show("git worktree list")
-            .next("choose another one, or move the folder away")
-            .into());
-    }
-    Ok(())
 }
 
 /// A worktree at commit `at`, locked with `reason`: registered under the tool's lock, filled outside it, and checked.

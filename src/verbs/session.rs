@@ -261,6 +261,18 @@ impl<'s> Session<'s> {
         self.lock(&self.local.sync_lock(), "another sync")
     }
 
+    /// The lock of the one runner of this clone. Nobody waits for it.
+    pub fn lock_running(&self) -> Result<Lock> {
+        crate::host::make_dir(&self.local.run())?;
+        let path = self.local.runner_lock();
+        Lock::try_acquire(&path)?.ok_or_else(|| {
+            Refusal::new(Token::RunnerRuns, "another runner of this clone is at work")
+                .show(format!("fuser -v '{}'", path.display()))
+                .next("one is enough: give it more workers with -j")
+                .into()
+        })
+    }
+
     fn lock(&self, path: &Path, what: &str) -> Result<Lock> {
         crate::host::make_dir(&self.local.run())?;
         let busy = || {

@@ -1,5 +1,6 @@
 //! `status`: every worker with outcome, liveness and what to do next. Derived on each look, stored nowhere.
 
+use crate::domain::BriefId;
 use crate::domain::Flag;
 use crate::domain::Handle;
 use crate::domain::Liveness;
@@ -56,6 +57,11 @@ pub struct Row {
     /// Until when its agent cannot go on, while that is to come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<i64>,
+    /// The brief of a queue that it was, and what other workers there are of it: each is a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brief: Option<BriefId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<Handle>,
     /// As long as its record says that it runs.
     pub liveness: Option<Liveness>,
     pub flags: Vec<Flag>,
@@ -262,6 +268,8 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         task: record.task.clone(),
         outcome: record.outcome,
         reason: record.reason.clone(),
+        brief: record.brief,
+        twins: twins(view, worker),
         paused: record.paused.filter(|until| *until > session.clock.now_secs()),
         liveness,
         flags: record.flags.clone(),
@@ -300,6 +308,13 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         parent: Kin::parent(view, worker),
         children: seen.children.get(&worker.id).cloned().unwrap_or_default(),
     })
+}
+
+/// The other workers of the same brief.
+fn twins(view: &View, worker: &Worker) -> Vec<Handle> {
+    let same =
+        |w: &&Worker| w.record.brief.is_some() && w.record.brief == worker.record.brief && w.id != worker.id;
+    view.workers.iter().filter(same).map(|w| w.record.handle.clone()).collect()
 }
 
 /// Whether the branch that it landed on has come here. The lane of another clone knows of it before that.

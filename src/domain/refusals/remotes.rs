@@ -28,4 +28,22 @@ pub const REMOTES: &[Explained] = &[
         show: "`git log --oneline --graph <ref> <the same of the remote>`",
         next: "In the folder that is the copy: `git config --unset skein.clone`, then `git skein init`",
     },
+    Explained {
+        token: Token::NoSuchBrief,
+        means: "No brief in the queue of the remote has this id, or more than one begins so, or this version cannot read it",
+        show: "`git ls-remote <remote> 'refs/skein/queue/*'`",
+        next: "`git skein queue list` shows them",
+    },
+    Explained {
+        token: Token::SecretInBrief,
+        means: "A command of the brief holds what looks like a secret, and everybody who reads the remote would see it",
+        show: "`git skein dispatch -h` (git takes no part in it)",
+        next: "Let the agent read it from its environment or from a file on the machine of the runner",
+    },
+    Explained {
+        token: Token::RunnerRuns,
+        means: "Another runner of this clone is at work",
+        show: "`fuser -v <repository>/skein/run/runner.lock`",
+        next: "One is enough: give it more workers with `-j`",
+    },
 ];

@@ -89,6 +89,8 @@ impl<'r> Audit<'r> {
                 | Ours::Kept(_)
                 | Ours::Archive(_)
                 | Ours::LandedNotes
+                | Ours::Queued(_)
+                | Ours::Lease(_)
                 | Ours::Commits
                 | Ours::Reserved => {}
             }

@@ -5,6 +5,7 @@ mod check;
 mod dispatch;
 pub mod doc;
 mod land;
+mod runner;
 
 pub use artifacts::Artifacts;
 pub use artifacts::Search;
@@ -15,6 +16,8 @@ pub use land::Candidate;
 pub use land::Land;
 pub use land::Take;
 use land::command;
+pub use runner::Queue;
+pub use runner::Runner;
 
 use crate::domain::Since;
 use crate::domain::limit;
@@ -260,6 +263,13 @@ pub enum Verb {
         /// The remote; else that of `skein.remote`, origin, or the only one.
         remote: Option<String>,
     },
+    /// List the briefs that wait on a remote for a runner, or drop one: `dispatch --queue` puts them there.
+    #[command(subcommand)]
+    Queue(Queue),
+    /// Run what waits in the queue of a remote, each brief as a worker of this clone, and bring the results there.
+    ///
+    /// Only agents and checks that `skein.runnerAgent` and `skein.runnerCheck` name may run: see `docs/runner.md`.
+    Runner(Runner),
     /// Close workers whose work is proven landed, or who did nothing. Tip and snapshots are kept.
     Reap(Reap),
     /// Make a worktree again for a worker, open or closed, with what it had not committed.

@@ -53,6 +53,11 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
         limits: verbs::job::limits(seconds(args.timeout), seconds(args.silence), args.done_pattern.clone()),
         ..each
     };
+    if let Some(remote) = &args.queue {
+        let remote = Some(remote.as_str()).filter(|name| !name.is_empty());
+        let queued = verbs::queue::add(session, remote, &request, args.label.as_deref())?;
+        return Ok(Page::queued(&queued, json));
+    }
     let dispatched: Dispatched = verbs::dispatch::run(session, &request)?;
     if !args.wait {
         return Ok(Page::dispatch(&dispatched, json));

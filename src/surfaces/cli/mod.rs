@@ -11,6 +11,7 @@ mod hooks;
 mod kinds;
 mod land;
 mod run;
+mod runner;
 mod watch;
 mod worker;
 

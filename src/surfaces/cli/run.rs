@@ -23,6 +23,7 @@ use crate::surfaces::cli::events::tells;
 use crate::surfaces::cli::hooks;
 use crate::surfaces::cli::kinds;
 use crate::surfaces::cli::land;
+use crate::surfaces::cli::runner;
 use crate::surfaces::cli::watch;
 use crate::surfaces::demo;
 use crate::surfaces::dock;
@@ -216,6 +217,8 @@ fn name(verb: &Verb) -> &'static str {
         Verb::Verdict(_) => "verdict",
         Verb::Debt => "debt",
         Verb::Sync { .. } => "sync",
+        Verb::Queue(_) => "queue",
+        Verb::Runner(_) => "runner",
         Verb::Bound(verb) => verb.name(),
         Verb::Worker(_) => "worker",
         Verb::Mcp => "mcp",
@@ -299,6 +302,8 @@ fn verb(
         Verb::Verdict(args) => decide::verdict(&mut session, args, json),
         Verb::Debt => Ok(Page::debt(&verbs::debt::run(&session)?, json)),
         Verb::Sync { remote } => Ok(Page::synced(&verbs::sync::run(&mut session, remote.as_deref())?, json)),
+        Verb::Queue(args) => runner::queue(&mut session, args, json),
+        Verb::Runner(args) => runner::run(&mut session, args, json),
         Verb::Bound(verb) => kinds::run(&mut session, verb, json),
         Verb::Import { worker, into, take, dry_run } => {
             let request = Request { dry_run: *dry_run, ..land::request(None, &[], take)? };

@@ -22,6 +22,7 @@ mod protocol;
 mod reap;
 mod refusals;
 mod restore;
+mod runner;
 mod sync;
 mod undo;
 mod verdict;

@@ -162,6 +162,14 @@ fn words(flags: &[Flag]) -> String {
     flags.iter().map(|f| f.word()).collect::<Vec<_>>().join(", ")
 }
 
+/// The brief of a queue, and whether others brought a result of it.
+fn brief(row: &Row) -> String {
+    let Some(brief) = row.brief else { return String::new() };
+    let twins: Vec<String> = row.twins.iter().map(|handle| line(handle.as_str())).collect();
+    let more = format!(", another result of it is {}", twins.join(", "));
+    format!("{brief}{}", if twins.is_empty() { "" } else { &more })
+}
+
 fn work(row: &Row) -> String {
     match (row.commits, row.files) {
         (0, 0) if row.away => "in another clone".to_owned(),
@@ -300,6 +308,7 @@ pub(super) fn facts(card: &Card) -> String {
     };
     field("base", format!("{} {} ({distance})", row.base.short(), line(&row.base_name)));
     field("head", format!("{} ({})", row.head.short(), work(row)));
+    field("brief", brief(row));
     field("parent", row.parent.as_ref().map(|p| kin(std::slice::from_ref(p))).unwrap_or_default());
     field("children", kin(&row.children));
     for other in &row.meets {

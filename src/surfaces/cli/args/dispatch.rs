@@ -47,6 +47,15 @@ pub struct Dispatch {
     /// End the run when a line of output matches: the agent is done.
     #[arg(long, value_name = "RE")]
     pub done_pattern: Option<String>,
+    /// Start nothing here: put the task into the queue of REMOTE, else of skein.remote or origin, for a `runner`
+    /// anywhere. The base goes along.
+    #[arg(long, value_name = "REMOTE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = [
+        "with_dirty", "wait", "jail", "require_jail", "tmux", "spawn", "with", "from", "wait_limit", "ignore_limit",
+    ])]
+    pub queue: Option<String>,
+    /// With --queue: only a runner with this label takes it.
+    #[arg(long, value_name = "LABEL", requires = "queue")]
+    pub label: Option<String>,
     /// Stay until the worker has ended. The exit code tells how.
     #[arg(long)]
     pub wait: bool,
