@@ -143,10 +143,39 @@ fn a_dead_runners_brief_is_taken_again_and_its_late_result_is_kept() {
     assert_eq!(results(&world), [format!("{brief} ready 1"), format!("{brief} ready 1")]);
     assert_eq!((there(&world, "queue"), there(&world, "lease")), (vec![], vec![]));
     world.skein(&["sync"]).ok();
+    let told = world.skein(&["status"]).ok().out;
+    assert_eq!(told.matches(&format!("is a second result of brief {brief}\n")).count(), 1, "{told}");
     let shown = world.skein(&["status", "--json"]).ok().json();
     for row in shown["result"]["workers"].as_array().unwrap() {
         assert_eq!(row["twins"].as_array().unwrap().len(), 1, "{row}");
     }
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
+#[test]
+fn who_was_cut_off_says_that_the_lease_is_lost() {
+    let world = farm();
+    let gate = world.root().join("gate");
+    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
+    let brief = queue(&world, "fix", &script, &[]);
+    let first = start(&world, "one", &["--once"]);
+    until("it is at work", || world.skein_in("one", &["status"]).out.contains("fix"));
+    signal(&first, "-STOP");
+    let second = start(&world, "two", &["--once"]);
+    until("it is at work", || world.skein_in("two", &["status"]).out.contains("fix"));
+    signal(&first, "-CONT");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::fs::write(&gate, "").unwrap();
+    let (first, second) = (end(first).ok(), end(second).ok());
+    assert!(first.err.contains(&format!("lost the lease of brief {brief}: clone ")), "{first:?}");
+    assert!(first.out.contains("fix is ready, a second result"), "{first:?}");
+    assert!(second.out.contains("fix is ready\n"), "{second:?}");
+    assert_eq!(results(&world).len(), 2);
+    assert_eq!((there(&world, "queue"), there(&world, "lease")), (vec![], vec![]));
 }
 
 #[test]
@@ -293,6 +322,14 @@ fn a_lease_says_who_and_no_more() {
     let keys: Vec<&String> = record.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["clone", "n", "name", "nonce", "seconds", "v"]);
     assert_eq!(record["clone"], world.git_in("one", &["config", "skein.clone"]).as_str());
+    // They stay on the server, which is a repository like any other.
+    world.skein_in("server.git", &["fsck"]).ok();
+    world.skein_in("server.git", &["status"]).ok();
+    for clone in ["repo", "one"] {
+        world.skein_in(clone, &["sync"]).ok();
+        assert_eq!(world.git_in(clone, &["for-each-ref", "refs/skein/queue", "refs/skein/lease"]), "");
+    }
+    assert_eq!((there(&world, "queue").len(), there(&world, "lease").len()), (1, 1));
     std::fs::write(&gate, "").unwrap();
     end(runner).ok();
 }

@@ -15,6 +15,7 @@ use crate::state::BriefRecord;
 use crate::state::Queue;
 use crate::state::VERSION;
 use crate::state::brief_commit;
+use crate::state::format_ref;
 use crate::state::queued_ref;
 use crate::verbs::dispatch;
 use crate::verbs::dispatch::Request;
@@ -99,7 +100,12 @@ pub fn add(
     let new = brief_commit(&session.repo, &record, &task)?;
     crate::fault::point("queue: brief written");
     let send = Send { name: queued_ref(id)?, new: Some(new), expected: Some(new.null_like()) };
-    let words = session.repo.push(&remote, &[send], Hooks::None)?;
+    // A server is a repository like any other: refs of ours without the sentinel would be lost ones.
+    let sentinel = format_ref()?;
+    let here = session.repo.read_refs(&[&sentinel])?.pop().flatten();
+    let first = here.map(|at| Send::forward(sentinel, at));
+    let sends: Vec<Send> = first.into_iter().chain([send]).collect();
+    let words = session.repo.push(&remote, &sends, Hooks::None)?;
     crate::fault::point("queue: brief pushed");
     let queue = Queue::fetch(&session.repo, &remote, &[])?;
     if queue.briefs.get(&id).is_none_or(|there| there.at != new) {

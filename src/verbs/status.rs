@@ -61,7 +61,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brief: Option<BriefId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub twins: Vec<Handle>,
+    pub twins: Vec<String>,
     /// As long as its record says that it runs.
     pub liveness: Option<Liveness>,
     pub flags: Vec<Flag>,
@@ -311,10 +311,10 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
 }
 
 /// The other workers of the same brief.
-fn twins(view: &View, worker: &Worker) -> Vec<Handle> {
+fn twins(view: &View, worker: &Worker) -> Vec<String> {
     let same =
         |w: &&Worker| w.record.brief.is_some() && w.record.brief == worker.record.brief && w.id != worker.id;
-    view.workers.iter().filter(same).map(|w| w.record.handle.clone()).collect()
+    view.workers.iter().filter(same).map(|w| view.name_of(w)).collect()
 }
 
 /// Whether the branch that it landed on has come here. The lane of another clone knows of it before that.

@@ -165,7 +165,7 @@ fn words(flags: &[Flag]) -> String {
 /// The brief of a queue, and whether others brought a result of it.
 fn brief(row: &Row) -> String {
     let Some(brief) = row.brief else { return String::new() };
-    let twins: Vec<String> = row.twins.iter().map(|handle| line(handle.as_str())).collect();
+    let twins: Vec<String> = row.twins.iter().map(|name| line(name)).collect();
     let more = format!(", another result of it is {}", twins.join(", "));
     format!("{brief}{}", if twins.is_empty() { "" } else { &more })
 }
@@ -281,7 +281,14 @@ fn table(rows: &[Row]) -> String {
     let near = near.map(|(row, other)| format!("{} meets {}\n", row.handle, neighbour(other)));
     let started = rows.iter().filter(|row| !row.children.is_empty());
     let started = started.map(|row| format!("{} started: {}\n", row.handle, kin(&row.children)));
-    lines.chain(boards).chain(asked).chain(near).chain(started).collect()
+    let again = |row: &&Row| {
+        rows.iter().any(|o| row.brief.is_some() && o.brief == row.brief && o.worker < row.worker)
+    };
+    let again = rows.iter().filter(again).map(|row| {
+        let (id, brief) = (row.worker, row.brief.map(|brief| brief.to_string()).unwrap_or_default());
+        format!("{} ({id}) is a second result of brief {brief}\n", row.handle)
+    });
+    lines.chain(boards).chain(asked).chain(near).chain(started).chain(again).collect()
 }
 
 fn card(card: &Card) -> String {
