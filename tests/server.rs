@@ -271,7 +271,8 @@ fn a_server_that_is_away_leaves_the_intent_open() {
     // git itself may have noted the push.
     world.git(["update-ref", THERE, "main"]);
     std::fs::rename(&there, &away).unwrap();
-    world.skein(&land).refused("remote-unreachable", 75);
+    let told = world.skein(&land).refused("remote-unreachable", 75);
+    assert!(told.err.contains("was cut short while it landed on origin/main"), "{}", told.err);
     let told = world.skein(&["dispatch", "--wait", "--name", "two", "two", "--", "true"]).ok();
     assert!(told.err.contains("not recovered: "), "{}", told.err);
     std::fs::rename(&away, &there).unwrap();

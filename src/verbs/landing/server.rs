@@ -49,7 +49,9 @@ fn not_taken(
     let to = &step.landing;
     let (why, failure) = match pushed {
         _ if now != Some(to.old) => ("the branch did not move", landing::moved(to, now)),
-        Ok(Some(words)) if was_raced(&words) => ("another was moving the branch", landing::moved(to, now)),
+        Ok(Some(words)) if was_raced(&words) => {
+            ("another was moving the branch", with_words(landing::moved(to, now), &words))
+        }
         Ok(words) => ("the server did not take it", refused(server, step, &words.unwrap_or_default())),
         Err(fault) => ("the branch did not move", fault),
     };
@@ -81,10 +83,29 @@ pub fn look(held: &Landings<'_>, step: &Move) -> Result<std::result::Result<(), 
     let Some(server) = server::of(session, &to.onto) else {
         return Ok(Err("its remote is not configured any more"));
     };
-    let now = server.fetch(session)?;
+    let now = server.fetch(session).map_err(|failure| pending(failure, step))?;
     Ok(match landing::holds(session, step, now)? {
         true => Ok(()),
         false if now == Some(to.old) => Err(landing::DIED),
         false => Err(landing::SUPERSEDED),
     })
+}
+
+/// The same with what was said.
+fn with_words(failure: Failure, words: &str) -> Failure {
+    match failure {
+        Failure::Refusal(refusal) => refusal.lines(words.lines().map(ToOwned::to_owned)).into(),
+        fault => fault,
+    }
+}
+
+/// Why nothing else lands meanwhile.
+fn pending(failure: Failure, step: &Move) -> Failure {
+    let (op, onto) = (step.op, step.landing.onto.short());
+    with_words(
+        failure,
+        &format!(
+            "operation {op} was cut short while it landed on {onto}: only the server knows whether it did"
+        ),
+    )
 }
