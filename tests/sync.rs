@@ -185,6 +185,8 @@ fn two_folders_that_write_as_one_clone_are_told() {
     let before = shared(&world, "server.git");
     let told = world.skein_in("copy", &["sync"]).code(3);
     assert!(told.out.starts_with("forked: lane ") || told.out.contains("\nforked: lane "), "{}", told.out);
+    let told = world.skein_in("copy", &["sync", "--json"]).code(3);
+    assert_eq!(exchanged(&told, "forked"), ["lane"]);
     let lane = |text: &str| text.lines().find(|l| l.contains("/lane/")).unwrap().to_owned();
     assert_eq!(lane(&shared(&world, "server.git")), lane(&before));
 }
@@ -203,6 +205,28 @@ fn what_the_server_does_not_take_is_told_with_its_words() {
     assert!(told.out.contains("not here") && told.out.contains("gave sentinel"), "{}", told.out);
     std::fs::remove_file(&hook).unwrap();
     assert_eq!(world.skein(&["sync"]).ok().out, "gave worker one\n");
+}
+
+/// More than one push takes.
+#[test]
+fn many_refs_are_given_in_batches() {
+    let world = served();
+    world.worker_in("repo", "one");
+    world.skein(&["sync"]).ok();
+    let at = world.git(["for-each-ref", "--format=%(objectname)", "refs/skein/worker"]);
+    let made: String =
+        (0..450).map(|n| format!("create refs/skein/worker/01kdvdna00000000000000{n:04} {at}\n")).collect();
+    let mut child = std::process::Command::new("git")
+        .args(["update-ref", "--stdin"])
+        .current_dir(&world.repo)
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), made.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    let done = world.skein(&["sync", "--json"]).ok();
+    assert_eq!(exchanged(&done, "gave").len(), 450);
+    assert_eq!(shared(&world, "server.git"), shared(&world, "repo"));
 }
 
 #[test]
