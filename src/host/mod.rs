@@ -47,6 +47,7 @@ pub use edited::read_at_rest;
 pub use edited::swap;
 pub use env::Env;
 pub use file::add_to;
+pub use file::by_halves;
 pub use file::copy_files;
 pub use file::create;
 pub use file::failure;

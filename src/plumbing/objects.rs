@@ -161,7 +161,7 @@ impl Objects {
     /// The same objects, but what is written stays in memory: for questions that must leave no trace.
     pub fn scratch(&self) -> Result<Objects> {
         Ok(Objects {
-            odb: store(&self.dir, self.hash, &self.lack)?,
+            odb: gix::odb::memory::Proxy::new(self.odb.again(), self.hash),
             hash: self.hash,
             dir: self.dir.clone(),
             files: ObjectFiles::default(),
@@ -352,8 +352,8 @@ impl Objects {
     /// drops it.
     pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
         let oid = self.hash(kind, bytes)?;
-        let there = if self.in_memory { self.exists(oid) } else { self.freshened(oid) };
-        if !there {
+        // In memory it is kept anyway: to look for it would list the folder of packs for each object that is new.
+        if self.in_memory || !self.freshened(oid) {
             let doing = || format!("writing object {oid}");
             if self.in_memory {
                 self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;

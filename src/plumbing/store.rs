@@ -71,6 +71,11 @@ impl Store {
         Store { handle, lack }
     }
 
+    /// The same store once more: what it has opened is open for both.
+    pub fn again(&self) -> Store {
+        Store { handle: self.handle.clone(), lack: Rc::clone(&self.lack) }
+    }
+
     fn fetched(&self, id: &gix::oid) -> gix::Result<bool> {
         match &self.lack.origin {
             Some(origin) if !self.handle.exists(id) => origin.fetch(id).map(|()| true),

@@ -3,9 +3,11 @@
 
 use crate::domain::Oid;
 use crate::domain::sha256;
+use crate::host::by_halves;
 use bstr::ByteSlice;
 
-/// The digest of the file, and the commits up to which it was complete, newest first. As text: a line each.
+/// The digest of the file: that of its first half and that of its second, one after the other. And the commits up to
+/// which it was complete, newest first. As text: a line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seal {
     pub digest: String,
@@ -14,11 +16,11 @@ pub struct Seal {
 
 impl Seal {
     pub fn of(file: &[u8], tips: Vec<Oid>) -> Seal {
-        Seal { digest: sha256(file), tips }
+        Seal { digest: digest(file), tips }
     }
 
     pub fn fits(&self, file: &[u8]) -> bool {
-        self.digest == sha256(file)
+        self.digest == digest(file)
     }
 
     pub fn text(&self) -> String {
@@ -30,9 +32,13 @@ impl Seal {
         let mut lines = text.lines().map(|line| line.to_str().ok());
         let digest = lines.next()??.to_owned();
         let tips = lines.map(|line| line?.parse().ok()).collect::<Option<Vec<Oid>>>()?;
-        let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_digest = digest.len() == 128 && digest.bytes().all(|b| b.is_ascii_hexdigit());
         is_digest.then_some(Seal { digest, tips })
     }
+}
+
+fn digest(file: &[u8]) -> String {
+    by_halves(file, sha256).concat()
 }
 
 #[cfg(test)]
@@ -45,6 +51,14 @@ mod tests {
         let seal = Seal::of(b"file", tips);
         assert_eq!(Seal::parse(seal.text().as_bytes()), Some(seal.clone()));
         assert!(seal.fits(b"file") && !seal.fits(b"File"));
+        let mut large: Vec<u8> = (0..500_001_u32).map(|n| (n % 251) as u8).collect();
+        let whole = Seal::of(&large, Vec::new());
+        assert!(whole.fits(&large));
+        for at in [0, 250_000, 500_000] {
+            large[at] ^= 1;
+            assert!(!whole.fits(&large), "{at}");
+            large[at] ^= 1;
+        }
         let text = seal.text();
         for bad in ["", "\n", "../../etc/passwd\n", &text[1..], &format!("{text}\nmore"), &text[..70]] {
             assert_eq!(Seal::parse(bad.as_bytes()), None, "{bad:?}");
