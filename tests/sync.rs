@@ -207,6 +207,42 @@ fn what_the_server_does_not_take_is_told_with_its_words() {
     assert_eq!(world.skein(&["sync"]).ok().out, "gave worker one\n");
 }
 
+#[test]
+fn what_is_nothing_of_ours_on_a_server_is_left_alone() {
+    let world = served();
+    cloned(&world, "other");
+    world.worker_in("repo", "one");
+    world.skein(&["sync"]).ok();
+    let before = shared(&world, "repo");
+    let (blob, tip) = (world.rev("main:a.txt"), world.rev("main"));
+    let names = [
+        "lane/01m8kad2zf1v540vz1kdjb5krm",
+        "worker/01m8kad2zf1v540vz1kdjb5krn",
+        "bundle/01m8kad2zf1v540vz1kdjb5kro",
+    ];
+    for name in names {
+        world.git_in("server.git", &["update-ref", &format!("refs/skein/{name}"), &blob]);
+    }
+    let document = "refs/skein/doc/01m8kad2zf1v540vz1kdjb5krp";
+    world.git_in("server.git", &["update-ref", document, &tip]);
+    let told = world.skein(&["sync", "--json"]).ok();
+    assert_eq!(told.json()["result"]["strange"].as_array().unwrap().len(), 4, "{told:?}");
+    assert_eq!(shared(&world, "repo"), before);
+    world.skein_in("other", &["sync"]).ok();
+    assert_eq!(shared(&world, "other"), before);
+    world.skein_in("other", &["status"]).ok();
+    world.skein(&["fsck"]).ok();
+}
+
+#[test]
+fn what_a_server_takes_and_does_not_show_is_told() {
+    let world = served();
+    world.worker_in("repo", "one");
+    world.git_in("server.git", &["config", "uploadpack.hideRefs", "refs/skein/worker"]);
+    let told = world.skein(&["sync"]).code(1);
+    assert!(told.out.contains("push-refused: origin did not take 1 ref"), "{}", told.out);
+}
+
 /// More than one push takes.
 #[test]
 fn many_refs_are_given_in_batches() {

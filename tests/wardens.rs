@@ -34,6 +34,7 @@ const TEXTS: &[&str] = &[
     "src/domain/refusals/bundles.rs",
     "src/domain/refusals/documents.rs",
     "src/domain/refusals/hooks.rs",
+    "src/domain/refusals/remotes.rs",
     "src/domain/refusals/undo.rs",
     "src/domain/refusals/verdicts.rs",
     "src/domain/refusals/workers.rs",

@@ -79,7 +79,8 @@ impl Repo {
     /// Gives `sends`, each by itself; the words of git where it did not take all of them.
     pub fn push(&self, remote: &RemoteName, sends: &[Send], hooks: Hooks) -> Result<Option<String>> {
         let how = ["--porcelain", "--no-follow-tags", "--recurse-submodules=no"];
-        let mut call = self.call(&["-c", "push.pushOption=", "push"]).args(&how);
+        let one_by_one = format!("remote.{remote}.mirror=false");
+        let mut call = self.call(&["-c", "push.pushOption=", "-c", &one_by_one, "push"]).args(&how);
         if hooks == Hooks::None {
             call = call.args(&["--no-verify", "--no-signed"]);
         } else {

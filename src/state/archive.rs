@@ -145,6 +145,11 @@ fn index(repo: &Repo, at: Oid) -> Result<Read<FoldedIndex>> {
     read(repo, repo.objects.tree_of(at)?, INDEX)
 }
 
+/// Whether there is an archive at commit `at`, be it of another version.
+pub(super) fn is_readable(repo: &Repo, at: Oid) -> bool {
+    index(repo, at).is_ok()
+}
+
 /// The entries of all archives, each with the clone and month of its own.
 pub(super) fn entries(repo: &Repo, view: &View) -> Result<Vec<(String, Folded)>> {
     let mut found = Vec::new();

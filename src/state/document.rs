@@ -36,6 +36,9 @@ pub const LAST_BEFORE: &str = "last/before";
 pub const LAST_AFTER: &str = "last/after";
 const META: &str = "meta.json";
 
+/// More turns than anybody has.
+const MOST: u32 = 1_000_000;
+
 /// Turns in one folder of the tree: a step writes no list of them all.
 const SHELF: u32 = 100;
 
@@ -164,6 +167,15 @@ impl DocState {
 
     pub fn text(&self, repo: &Repo) -> Result<Option<String>> {
         self.file(repo, TEXT)
+    }
+
+    /// Whether it has the turns and conflicts that it counts: nobody walks over more than there are.
+    pub fn is_whole(&self, repo: &Repo) -> bool {
+        let there = |n: u32, path: String| n == 0 || matches!(self.oid(repo, &path), Ok(Some(_)));
+        let DocRecord { turns, conflicts, .. } = self.record;
+        there(turns, turn_file(turns, META))
+            && there(conflicts, conflict_file(conflicts))
+            && turns.max(conflicts) < MOST
     }
 
     pub fn turn(&self, repo: &Repo, n: u32) -> Result<Option<TurnRecord>> {

@@ -22,6 +22,7 @@ use crate::state::record::VERSION;
 use crate::state::record::encode;
 use bstr::BString;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// What the next step builds on.
 #[derive(Debug, Clone)]
@@ -50,24 +51,41 @@ pub fn join(
     one: &DocState,
     other: &DocState,
 ) -> Result<Option<Joined>> {
-    let known = base.map_or(0, |base| base.record.turns);
-    let asks = |state: &DocState| state.record.open.iter().any(|n| *n > known);
-    let (first, second) = match (asks(one), asks(other)) {
+    let asked = |state: &DocState| -> Result<BTreeSet<Key>> {
+        let open = |(n, _): &(u32, Key)| state.record.open.contains(n);
+        Ok(keys(repo, state)?.into_iter().filter(open).map(|(_, key)| key).collect())
+    };
+    let known = base.map_or(Ok(BTreeSet::new()), asked)?;
+    let asks = |state: &DocState| asked(state).map(|open| open.difference(&known).next().is_some());
+    let (first, second) = match (asks(one)?, asks(other)?) {
         (true, true) => return Ok(None),
         (true, false) => (one, other),
         (false, true) => (other, one),
         (false, false) if one.at < other.at => (one, other),
         _ => (other, one),
     };
-    let mut joining = Joining { repo, base, first, second, files: Vec::new(), turns: BTreeMap::new() };
+    let mut joining = Joining {
+        repo,
+        base,
+        first,
+        second,
+        files: Vec::new(),
+        turns: BTreeMap::new(),
+        answered: BTreeSet::new(),
+        count: first.record.turns,
+    };
     joining.number_turns()?;
-    let mut record = joining.record();
+    let mut record = joining.record()?;
     let clashes = joining.texts()?;
     joining.conflicts(&mut record, clashes)?;
     joining.files.push(("meta.json".into(), Some((Mode::File, repo.objects.write_blob(&encode(&record)?)?))));
     let tree = repo.objects.edit_tree(first.tree, joining.files)?;
     Ok(Some(Joined { tree, parents: vec![first.at, second.at], record }))
 }
+
+/// What tells a turn from others, whatever its number is: both sides number their own. Equal ones are told apart by how
+/// many came before.
+type Key = (Option<i64>, Option<Oid>, Option<Oid>, usize);
 
 struct Joining<'a> {
     repo: &'a Repo,
@@ -78,38 +96,62 @@ struct Joining<'a> {
     files: Vec<(BString, Option<(Mode, Oid)>)>,
     /// The turns of the second by the numbers that they get.
     turns: BTreeMap<u32, u32>,
+    /// Turns of the first that got their answer from the second.
+    answered: BTreeSet<u32>,
+    /// How many turns there are now.
+    count: u32,
 }
 
 impl Joining<'_> {
-    fn known(&self) -> u32 {
-        self.base.map_or(0, |base| base.record.turns)
-    }
-
-    /// The turns of the second come after those of the first. An old turn that both have answered is there twice.
+    /// The turns of the second that the first has not come after its own. An old turn that both have answered is there
+    /// twice.
     fn number_turns(&mut self) -> Result<()> {
-        let mut next = self.first.record.turns;
-        for n in 1..=self.second.record.turns {
-            let [base, first, second] = [self.base, Some(self.first), Some(self.second)]
-                .map(|state| state.map_or(Ok(None), |state| state.oid(self.repo, &turn_folder(n))));
-            let (base, first, second) = (base?, first?, second?);
-            if n <= self.known() && (second == base || second == first) {
-                continue;
-            }
-            let to = if n <= self.known() && first == base {
-                n
-            } else {
-                next += 1;
-                next
+        let repo = self.repo;
+        let ours: BTreeMap<Key, u32> = keys(repo, self.first)?.into_iter().map(|(n, key)| (key, n)).collect();
+        let base: BTreeMap<Key, u32> = match self.base {
+            Some(base) => keys(repo, base)?.into_iter().map(|(n, key)| (key, n)).collect(),
+            None => BTreeMap::new(),
+        };
+        for (n, key) in keys(repo, self.second)? {
+            let answer = |state: &DocState, n: u32| state.oid(repo, &turn_file(n, "response"));
+            let theirs = answer(self.second, n)?;
+            let before = match (self.base, base.get(&key)) {
+                (Some(state), Some(n)) => answer(state, *n)?,
+                _ => None,
             };
-            self.turns.insert(n, to);
+            let to = match ours.get(&key) {
+                None => self.next(),
+                Some(m) => {
+                    self.turns.insert(n, *m);
+                    match answer(self.first, *m)? {
+                        _ if theirs.is_none() || theirs == before => continue,
+                        None => {
+                            self.answered.insert(*m);
+                            *m
+                        }
+                        own if own == theirs => continue,
+                        _ => self.next(),
+                    }
+                }
+            };
+            self.turns.entry(n).or_insert(to);
             self.copy_turn(n, to)?;
         }
         Ok(())
     }
 
+    fn next(&mut self) -> u32 {
+        self.count = self.count.saturating_add(1);
+        self.count
+    }
+
     fn copy_turn(&mut self, from: u32, to: u32) -> Result<()> {
         let objects = &self.repo.objects;
         let Some(folder) = self.second.oid(self.repo, &turn_folder(from))? else { return Ok(()) };
+        if let Some(old) = self.first.oid(self.repo, &turn_folder(to))? {
+            let gone = objects.entries(old)?.into_iter();
+            self.files.extend(gone.map(|(name, _)| (turn_file(to, &name.to_string()).into(), None)));
+        }
         for (name, entry) in objects.entries(folder)? {
             self.files.push((turn_file(to, &name.to_string()).into(), Some(entry)));
         }
@@ -125,27 +167,33 @@ impl Joining<'_> {
         self.turns.get(&n).copied().unwrap_or(n)
     }
 
-    fn record(&self) -> DocRecord {
+    fn record(&self) -> Result<DocRecord> {
         let (first, second) = (&self.first.record, &self.second.record);
-        let newest = self.turns.values().copied().max().unwrap_or_default();
-        let old = |n: &u32| *n <= self.known();
-        let mut open: Vec<u32> =
-            first.open.iter().filter(|n| !old(n) || second.open.contains(n)).copied().collect();
-        open.extend(second.open.iter().filter(|n| !old(n)).map(|n| self.numbered(*n)));
-        let mut undone = first.undone.clone();
-        for n in second.undone.iter().map(|n| self.numbered(*n)) {
-            if !undone.contains(&n) {
-                undone.push(n);
-            }
-        }
-        DocRecord {
-            turns: first.turns.max(newest),
-            open,
-            undone,
-            committed: first.committed.max(self.numbered(second.committed)),
-            wrote: None,
-            ..first.clone()
-        }
+        let theirs = |list: &[u32]| -> Vec<u32> { list.iter().map(|n| self.numbered(*n)).collect() };
+        let (open_there, undone_there) = (theirs(&second.open), theirs(&second.undone));
+        let known: BTreeSet<u32> = self.turns.values().copied().collect();
+        let is_open = |n: &u32| !self.answered.contains(n) && (!known.contains(n) || open_there.contains(n));
+        let mut open: Vec<u32> = first.open.iter().filter(|n| is_open(n)).copied().collect();
+        open.extend(open_there.iter().filter(|n| **n > first.turns));
+        // Taken back by one stays so, unless the other did it again.
+        let before = self.undone_before()?;
+        let kept = |n: &u32| !before.contains(n) || (first.undone.contains(n) && undone_there.contains(n));
+        let mut undone: Vec<u32> = first.undone.iter().filter(|n| kept(n)).copied().collect();
+        undone.extend(undone_there.iter().filter(|n| kept(n) && !first.undone.contains(n)));
+        let committed = match first.committed < first.turns {
+            true => first.committed,
+            false => first.committed.max(self.numbered(second.committed)),
+        };
+        Ok(DocRecord { turns: self.count, open, undone, committed, wrote: None, ..first.clone() })
+    }
+
+    /// What was taken back before the two parted, by the numbers of the first.
+    fn undone_before(&self) -> Result<Vec<u32>> {
+        let Some(base) = self.base else { return Ok(Vec::new()) };
+        let ours: BTreeMap<Key, u32> =
+            keys(self.repo, self.first)?.into_iter().map(|(n, key)| (key, n)).collect();
+        let keys: BTreeMap<u32, Key> = keys(self.repo, base)?.into_iter().collect();
+        Ok(base.record.undone.iter().filter_map(|n| ours.get(keys.get(n)?).copied()).collect())
     }
 
     /// Brings each text together; of what the agent knows, where it could not be.
@@ -192,14 +240,19 @@ impl Joining<'_> {
 
     /// The conflicts of the second after those of the first, then what clashed now.
     fn conflicts(&mut self, record: &mut DocRecord, clashes: Vec<Clash>) -> Result<()> {
-        let known = self.base.map_or(0, |base| base.record.conflicts);
+        let mut ours = Vec::new();
+        for n in 1..=self.first.record.conflicts {
+            ours.extend(self.first.conflict(self.repo, n)?);
+        }
         for n in 1..=self.second.record.conflicts {
             let Some(conflict) = self.second.conflict(self.repo, n)? else { continue };
-            if n <= known {
+            let same = |c: &&ConflictRecord| {
+                (&c.base, &c.person, &c.agent) == (&conflict.base, &conflict.person, &conflict.agent)
+            };
+            if let Some(known) = ours.iter().find(same) {
                 // Resolved there.
-                let before = self.first.conflict(self.repo, n)?;
-                if conflict.resolved.is_some() && before.is_some_and(|before| before.resolved.is_none()) {
-                    self.put_conflict(&conflict)?;
+                if known.resolved.is_none() && conflict.resolved.is_some() {
+                    self.put_conflict(&ConflictRecord { resolved: conflict.resolved, ..known.clone() })?;
                 }
                 continue;
             }
@@ -231,6 +284,24 @@ impl Joining<'_> {
         self.files.push((conflict_file(conflict.n).into(), Some((Mode::File, blob))));
         Ok(())
     }
+}
+
+/// The turns of a document, each with what tells it from others.
+fn keys(repo: &Repo, state: &DocState) -> Result<Vec<(u32, Key)>> {
+    let (mut found, mut seen) = (Vec::new(), BTreeMap::new());
+    for n in 1..=state.record.turns {
+        let Some(turn) = state.turn(repo, n)? else { continue };
+        let oid = |name: &str| state.oid(repo, &turn_file(n, name));
+        // What nobody asked is told by what was answered, and when.
+        let key = match turn.sent {
+            Some(_) => (turn.sent, oid("prompt")?, oid("before")?),
+            None => (turn.answered, None, oid("response")?),
+        };
+        let count = seen.entry(key).or_insert(0);
+        found.push((n, (key.0, key.1, key.2, *count)));
+        *count += 1;
+    }
+    Ok(found)
 }
 
 fn turn_folder(n: u32) -> String {

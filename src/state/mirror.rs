@@ -10,9 +10,12 @@ use crate::domain::sync::Standing;
 use crate::domain::sync::Step;
 use crate::domain::sync::Whose;
 use crate::domain::sync::step;
+use crate::plumbing::Kind;
 use crate::plumbing::Objects;
 use crate::plumbing::Ref;
 use crate::plumbing::Repo;
+use crate::state::bundle::Unsound;
+use crate::state::bundle::read_bundle;
 use crate::state::document::DocState;
 use crate::state::draft::is_ours;
 use crate::state::lane;
@@ -98,6 +101,7 @@ impl Both {
 pub struct Mirror {
     place: String,
     refs: BTreeMap<RefName, Oid>,
+    strange: Vec<RefName>,
 }
 
 impl Mirror {
@@ -105,13 +109,25 @@ impl Mirror {
     pub fn fetch(repo: &Repo, remote: &RemoteName) -> Result<Mirror> {
         let (place, refspecs) = names::mirror(remote);
         repo.fetch(remote, &refspecs)?;
-        let mut refs = BTreeMap::new();
+        let here = repo.refs(&[names::SHARED, names::NOTES])?;
+        let here: BTreeMap<RefName, Oid> = here.into_iter().map(|r| (r.name, r.oid)).collect();
+        let (mut refs, mut strange) = (BTreeMap::new(), Vec::new());
         for Ref { name, oid, points_at } in repo.refs(&[&place])? {
-            if let Some(name) = names::mirrored(&place, &name).filter(|_| points_at.is_none()) {
+            let Some(name) = names::mirrored(&place, &name).filter(|_| points_at.is_none()) else { continue };
+            let sound = here.get(&name) == Some(&oid)
+                || names::parse(&name).is_some_and(|ours| is_sound(repo, &ours, oid));
+            if sound {
                 refs.insert(name, oid);
+            } else {
+                strange.push(name);
             }
         }
-        Ok(Mirror { place, refs })
+        Ok(Mirror { place, refs, strange })
+    }
+
+    /// What is there and cannot be read here: no commit, or none of that kind.
+    pub fn strange(&self) -> &[RefName] {
+        &self.strange
     }
 
     pub fn there(&self, name: &RefName) -> Option<Oid> {
@@ -155,6 +171,24 @@ impl Mirror {
         }
         Ok(found)
     }
+}
+
+/// Whether what a server shows is of its kind: anybody could have put it there, and what is taken is read by every verb.
+fn is_sound(repo: &Repo, ours: &Ours, at: Oid) -> bool {
+    let commit = matches!(repo.objects.try_read(at), Ok(Some((Kind::Commit, _))));
+    commit
+        && match ours {
+            Ours::Worker(_) => record(repo, at).is_ok(),
+            Ours::Lane(_) => lane::records_since(repo, at, None).is_ok(),
+            Ours::Archive(_) => crate::state::archive::is_readable(repo, at),
+            Ours::Bundle(_) => {
+                matches!(read_bundle(&repo.objects, at, false), Ok(Ok(_) | Err(Unsound::Unknown(_))))
+            }
+            Ours::Document(id) => {
+                DocState::at(repo, at).is_ok_and(|state| state.record.doc == *id && state.is_whole(repo))
+            }
+            _ => true,
+        }
 }
 
 fn whose(ours: bool) -> Whose {

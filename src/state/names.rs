@@ -112,6 +112,11 @@ pub fn candidate(op: OpId) -> Result<RefName> {
     RefName::new(format!("refs/skein-local/candidate/{op}"))
 }
 
+/// The last step that a file of this clone has taken in, where that is not the newest; the sentinel for none.
+pub fn seen(id: DocId) -> Result<RefName> {
+    RefName::new(format!("refs/skein-local/seen/{id}"))
+}
+
 /// Says which file of commits in the cache is ours.
 pub fn commits() -> Result<RefName> {
     RefName::new("refs/skein-local/cache/commits")
@@ -158,6 +163,7 @@ pub enum Ours {
     Kept(String),
     Candidate(OpId),
     LandedNotes,
+    Seen(DocId),
     Commits,
     /// In our namespace, of a shape that this version does not write but reserves.
     Reserved,
@@ -191,6 +197,7 @@ pub fn parse(name: &RefName) -> Option<Ours> {
             .or_else(|| id("refs/skein/doc/").and_then(|r| r.parse().ok()).map(Ours::Document))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
+            .or_else(|| id("refs/skein-local/seen/").and_then(|id| id.parse().ok()).map(Ours::Seen))
             .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))
             .or_else(|| id("refs/skein-local/kept/").map(|a| Ours::Kept(a.to_owned())))
             .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))

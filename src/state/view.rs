@@ -103,7 +103,7 @@ impl View {
                 Some(Ours::Kept(of)) => drop(view.kept.insert(of, r.oid)),
                 Some(Ours::Candidate(op)) => drop(view.candidates.insert(op, r.oid)),
                 Some(Ours::Commits) => view.commits = Some(r.oid),
-                Some(Ours::Document(_) | Ours::Queued(_) | Ours::Lease(_)) => {}
+                Some(Ours::Document(_) | Ours::Seen(_) | Ours::Queued(_) | Ours::Lease(_)) => {}
                 Some(Ours::LandedNotes | Ours::Reserved) => {}
                 None => return Err(squatted(&r)),
             }

@@ -12,6 +12,7 @@ use crate::domain::mask;
 use crate::plumbing::Hooks;
 use crate::plumbing::Send;
 use crate::state::BriefRecord;
+use crate::state::QUEUE;
 use crate::state::Queue;
 use crate::state::VERSION;
 use crate::state::brief_commit;
@@ -180,7 +181,7 @@ pub fn discard(session: &mut Session<'_>, remote: Option<&str>, id: &str) -> Res
             format!("{id:?} is not the id of one brief that waits on {remote}"),
         )
         .lines(queue.briefs.keys().map(BriefId::to_string))
-        .show(format!("git ls-remote {remote} 'refs/skein/queue/*'"))
+        .show(format!("git ls-remote {remote} '{QUEUE}/*'"))
         .next("git skein queue list shows them")
         .into());
     };

@@ -46,7 +46,9 @@ pub struct Synced {
     pub forked: Vec<Forked>,
     /// Documents that could not be brought here now.
     pub stays: Vec<Stays>,
-    /// What the remote did not take, and its words.
+    /// What the remote has below our names and is not ours to read: left as it is.
+    pub strange: Vec<RefName>,
+    /// What the remote did not take, or does not show, and its words.
     pub refused: Vec<RefName>,
     pub words: Option<String>,
     /// Neither git nor anybody else fetches this state by itself.
@@ -90,15 +92,16 @@ pub fn run(session: &mut Session<'_>, remote: Option<&str>) -> Result<Synced> {
     let mut exchange = Exchange::new(session, &remote);
     let mut words = None;
     let mut last = None;
-    for _ in 0..ROUNDS {
+    for round in 0..=ROUNDS {
         let mirror = Mirror::fetch(&session.repo, &remote)?;
         crate::fault::point("sync: fetched");
         exchange.confirm(&mirror);
+        exchange.strange = mirror.strange().to_vec();
         exchange.take(&mirror)?;
         crate::fault::point("sync: taken");
         let sends = exchange.left(&mirror)?;
-        // The remote has not moved and did not take it: it will not.
-        let stuck = words.is_some() && last.as_ref() == Some(mirror.refs());
+        // The remote has not moved, so it did not take it, or does not show it: it will not.
+        let stuck = round == ROUNDS || last.as_ref() == Some(mirror.refs());
         if sends.is_empty() || stuck {
             exchange.refused = sends.into_iter().map(|send| send.name).collect();
             break;
@@ -140,6 +143,7 @@ struct Exchange<'s, 'e> {
     let_go: BTreeMap<RefName, Exchanged>,
     forked: BTreeMap<RefName, Forked>,
     stays: BTreeMap<RefName, Stays>,
+    strange: Vec<RefName>,
     refused: Vec<RefName>,
     /// Given and not seen there yet.
     asked: BTreeMap<RefName, Exchanged>,
@@ -157,6 +161,7 @@ impl<'s, 'e> Exchange<'s, 'e> {
             let_go: BTreeMap::new(),
             forked: BTreeMap::new(),
             stays: BTreeMap::new(),
+            strange: Vec::new(),
             refused: Vec::new(),
             asked: BTreeMap::new(),
             first: false,
@@ -284,6 +289,7 @@ impl<'s, 'e> Exchange<'s, 'e> {
             let_go: self.let_go.into_values().collect(),
             forked: self.forked.into_values().collect(),
             stays: self.stays.into_values().collect(),
+            strange: self.strange,
             refused: self.refused,
             words,
             first: self.first,

@@ -383,18 +383,28 @@ fn still_there(world: &World, reference: &Reference, person: &State, at: &str) {
         }
     }
     let trunk = now.get("refs/heads/main").map(Oid::to_string);
-    let after = state::person(world);
-    let both = |key: &str| (person.get(key), reference.state.get(key), after.get(key));
-    let keys = person.keys().chain(after.keys());
-    // What a write has laid beside a document is finished or cleared away by the next one.
-    for key in keys.filter(|key| key.as_str() != "status" && !key.ends_with("skein~")) {
-        let (old, new, found) = both(key);
-        // A new branch begins at the trunk.
-        let begun = old.is_none() && key.starts_with("ref refs/heads/") && found == trunk.as_ref();
-        let put = key == "ref refs/heads/main" && found == person.get("ref refs/heads/other");
-        assert!(
-            found == old || found == new || begun || put,
-            "{at}: {key} is neither old nor new: {found:?}"
-        );
+    let strange = |after: &State| -> Option<String> {
+        let keys = person.keys().chain(after.keys());
+        // What a write has laid beside a document is finished or cleared away by the next one.
+        for key in keys.filter(|key| key.as_str() != "status" && !key.ends_with("skein~")) {
+            let (old, new, found) = (person.get(key), reference.state.get(key), after.get(key));
+            // A new branch begins at the trunk.
+            let begun = old.is_none() && key.starts_with("ref refs/heads/") && found == trunk.as_ref();
+            let put = key == "ref refs/heads/main" && found == person.get("ref refs/heads/other");
+            if !(found == old || found == new || begun || put) {
+                return Some(format!("{key} is neither old nor new: {found:?}"));
+            }
+        }
+        None
+    };
+    // A git that outlives us may be in the middle of a file.
+    let mut said = strange(&state::person(world));
+    for _ in 0..50 {
+        if said.is_none() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        said = strange(&state::person(world));
     }
+    assert!(said.is_none(), "{at}: {}", said.unwrap_or_default());
 }

@@ -190,3 +190,116 @@ fn documents_stay_here_where_a_person_says_so() {
     world.git(["config", "skein.syncDocuments", "true"]);
     assert!(one.sync().ok().out.contains("gave document talk.md"));
 }
+
+/// What one clone has written, before the other syncs.
+fn further(one: &At<'_>) {
+    one.asks("Second?");
+    one.fed("respond", "Said second.").ok();
+    one.sync().ok();
+}
+
+/// Nothing that the other wrote reads as deleted, and all of it is in the file once.
+#[track_caller]
+fn has_all(at: &At<'_>) {
+    at.doc("preflight", &[]).ok();
+    for said in ["First?", "Begun.", "Second?", "Said second."] {
+        assert_eq!(at.known().matches(said).count(), 1, "{said} in\n{}", at.known());
+        assert_eq!(at.file().matches(said).count(), 1, "{said} in\n{}", at.file());
+    }
+    at.sync().ok();
+    assert!(at.known().contains("Said second."), "{}", at.known());
+}
+
+#[test]
+fn a_file_that_was_not_here_takes_in_what_came_meanwhile() {
+    type Act = fn(&World, &At<'_>);
+    let cases: [(&str, Act); 4] = [
+        ("another branch", |world, other| {
+            world.git_in("other", &["checkout", "-q", "-b", "old", "HEAD~1"]);
+            other.sync().ok();
+            world.git_in("other", &["checkout", "-q", "main"]);
+        }),
+        ("another name", |world, other| {
+            let to = world.root().join("other");
+            std::fs::rename(to.join(DOC), to.join("r.md")).unwrap();
+            other.sync().ok();
+            std::fs::rename(to.join("r.md"), to.join(DOC)).unwrap();
+        }),
+        ("deleted and back", |world, other| {
+            std::fs::remove_file(world.root().join("other").join(DOC)).unwrap();
+            other.sync().ok();
+            world.git_in("other", &["checkout", "-q", "--", DOC]);
+        }),
+        ("synced before it was pulled", |world, _| {
+            world.git_in("other", &["checkout", "-q", "--detach", "HEAD~1"]);
+            let late = At { world, clone: "late" };
+            cloned(world, "late");
+            world.git_in("late", &["checkout", "-q", "-B", "main", "HEAD~1"]);
+            late.sync().ok();
+            world.git_in("late", &["merge", "-q", "--ff-only", "origin/main"]);
+            has_all(&late);
+        }),
+    ];
+    for (name, act) in cases {
+        let world = served();
+        let (one, other) = begun(&world);
+        further(&one);
+        act(&world, &other);
+        if name != "synced before it was pulled" {
+            has_all(&other);
+        }
+        one.sync().ok();
+        assert!(one.known().contains("Said second."), "{name}:\n{}", one.known());
+    }
+}
+
+#[test]
+fn what_came_by_a_branch_alone_stays() {
+    let world = served();
+    let one = At { world: &world, clone: "repo" };
+    one.put(&body(""));
+    one.doc("claim", &[]).ok();
+    one.asks("First?");
+    one.fed("respond", "Begun.").ok();
+    one.sync().ok();
+    one.types("Typed and committed");
+    world.git(["commit", "-qam", "typed"]);
+    world.git(["push", "-q", "origin", "main"]);
+    cloned(&world, "other");
+    let other = At { world: &world, clone: "other" };
+    other.sync().ok();
+    assert!(other.file().contains("Typed and committed"), "{}", other.file());
+    assert_eq!(other.file(), one.file());
+}
+
+#[test]
+fn turns_are_told_apart_by_what_they_are_and_not_by_their_number() {
+    let world = served();
+    let (one, other) = begun(&world);
+    cloned(&world, "third");
+    let third = At { world: &world, clone: "third" };
+    third.sync().ok();
+    for round in 0..3 {
+        for (name, at) in [("a", &one), ("b", &other), ("c", &third)] {
+            at.asks(&format!("{name}{round}?"));
+            at.fed("write", &format!("Answer {name}{round}.")).ok();
+        }
+        one.sync().ok();
+        // It has brought both together, and the remote has not got it.
+        world.git_in("third", &["config", "remote.origin.pushurl", "/nowhere/at/all"]);
+        third.sync();
+        world.git_in("third", &["config", "--unset", "remote.origin.pushurl"]);
+        other.sync().ok();
+        third.sync().ok();
+        settle(&[&one, &other, &third]);
+        for at in [&one, &other, &third] {
+            assert_eq!(at.turns(), 1 + 3 * (round + 1), "{} in round {round}", at.clone);
+        }
+    }
+    assert_eq!((one.known(), one.known()), (other.known(), third.known()));
+    for name in ["a", "b", "c"] {
+        for round in 0..3 {
+            assert_eq!(one.known().matches(&format!("Answer {name}{round}.")).count(), 1, "{}", one.known());
+        }
+    }
+}

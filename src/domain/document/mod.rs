@@ -1,6 +1,7 @@
 //! Session documents: markdown that a person and an agent write together. Grammar, front matter, merge. All of it is
 //! text in, text out.
 
+mod common;
 mod contest;
 mod dedupe;
 mod entries;
@@ -23,6 +24,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use common::common;
 pub use dedupe::dedupe;
 pub use front::Fields;
 pub use front::Format;

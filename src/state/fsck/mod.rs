@@ -86,6 +86,7 @@ impl<'r> Audit<'r> {
                 Ours::Format
                 | Ours::Head(_)
                 | Ours::Wip(_)
+                | Ours::Seen(_)
                 | Ours::Kept(_)
                 | Ours::Archive(_)
                 | Ours::LandedNotes

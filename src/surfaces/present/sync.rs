@@ -31,7 +31,12 @@ fn text(synced: &Synced) -> String {
     let remote = line(&synced.remote);
     let mut text = String::new();
     let idle = synced.took.is_empty() && synced.gave.is_empty() && synced.let_go.is_empty();
-    if idle && synced.refused.is_empty() && synced.forked.is_empty() && synced.stays.is_empty() {
+    if idle
+        && synced.refused.is_empty()
+        && synced.forked.is_empty()
+        && synced.stays.is_empty()
+        && synced.strange.is_empty()
+    {
         return format!("in step with {remote}\n");
     }
     for (what, list) in [("took", &synced.took), ("gave", &synced.gave), ("let go of", &synced.let_go)] {
@@ -51,6 +56,12 @@ fn text(synced: &Synced) -> String {
             paint(BAD, "stays as it is here:"),
             line(&one.what),
             safe(&one.why)
+        ));
+    }
+    for name in synced.strange.iter().take(SOME) {
+        text.push_str(&format!(
+            "left alone on {remote}: {} is nothing that can be read here\n",
+            line(name.as_str())
         ));
     }
     if !synced.refused.is_empty() {

@@ -15,6 +15,7 @@ mod look;
 mod open;
 mod rules;
 mod run;
+mod seen;
 mod send;
 mod turns;
 
@@ -66,6 +67,8 @@ pub use open::session;
 pub use run::Ran;
 pub use run::Request as RunRequest;
 pub use run::run;
+pub use seen::remember;
+pub use seen::taken_in;
 pub use send::Compared;
 pub use send::Preflight;
 pub use send::Recovered;

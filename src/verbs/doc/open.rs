@@ -162,7 +162,9 @@ impl Held {
         let mut open = Open { state: DocState::load(&session.repo, id)?, ..first };
         let recovered = super::contribute::finish_interrupted(session, &mut open)?;
         open.look_again(session)?;
-        Ok(Held { open, id, recovered, _lock: lock })
+        let mut held = Held { open, id, recovered, _lock: lock };
+        super::seen::catch_up(session, &mut held)?;
+        Ok(held)
     }
 }
 

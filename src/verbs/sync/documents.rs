@@ -1,6 +1,7 @@
 //! Documents: whoever writes one writes its ref. What another clone has written comes into the file here too, by the
 //! way that every answer takes; else it would read as deleted here.
 
+use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
@@ -11,6 +12,7 @@ use crate::host::beside;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::state::Both;
+use crate::state::DocRecord;
 use crate::state::DocState;
 use crate::state::DocStep;
 use crate::state::Draft;
@@ -22,10 +24,11 @@ use crate::verbs::doc::Held;
 use crate::verbs::doc::Open;
 use crate::verbs::doc::contribute;
 use crate::verbs::doc::place;
+use crate::verbs::doc::remember;
+use crate::verbs::doc::taken_in;
 use crate::verbs::session::Session;
 use crate::verbs::sync::Exchanged;
 use crate::verbs::sync::Stays;
-use bstr::ByteSlice;
 
 const SUBJECT: &str = "brought together";
 
@@ -66,26 +69,27 @@ pub fn take(session: &Session<'_>, both: &Both) -> Result<Brought> {
     }
 }
 
-fn bring(session: &Session<'_>, both: &Both) -> Result<Option<crate::domain::Oid>> {
+fn bring(session: &Session<'_>, both: &Both) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let Some(there) = both.there else { return Ok(None) };
     let there = DocState::at(repo, there)?;
     let here = both.here.map(|here| DocState::at(repo, here)).transpose()?;
     let Some(mut held) = held(session, here.as_ref(), &there)? else {
         let joined = joined(session, here.as_ref(), &there)?;
-        return move_to(session, both, &joined);
+        // Its file may come or come back, and has not taken in what is new.
+        let seen = remember(session, there.record.doc, both.here)?;
+        return move_to(session, both, &joined, seen);
     };
     let joined = joined(session, held.open.state.as_ref(), &there)?;
     let both = &Both { here: held.open.state.as_ref().map(|state| state.at), ..both.clone() };
     let before = match &held.open.state {
-        Some(here) => here.text(repo)?,
-        // The file came by way of a branch: what that has is what there is of it here.
-        None => committed(session, &held.open)?,
+        Some(here) => here.text(repo)?.unwrap_or_default(),
+        // The file came by way of a branch.
+        None => taken_in(session, &held.open, &there)?,
     };
-    let Some(before) = before else { return move_to(session, both, &joined) };
     let after = joined.text(repo)?;
     if held.open.graft(&before, &held.open.text, &after, &Touched::Whole)?.text == held.open.text {
-        return move_to(session, both, &joined);
+        return move_to(session, both, &joined, None);
     }
     let made = Contribution {
         known: after.clone(),
@@ -93,7 +97,7 @@ fn bring(session: &Session<'_>, both: &Both) -> Result<Option<crate::domain::Oid
         after,
         touched: Touched::Whole,
         turn: joined.record.turns,
-        record: joined.record.clone(),
+        record: DocRecord { path: held.open.name.to_string(), ..joined.record.clone() },
         step: DocStep::upon(&joined),
         subject: SUBJECT.to_owned(),
     };
@@ -124,14 +128,6 @@ fn held(session: &Session<'_>, here: Option<&DocState>, there: &DocState) -> Res
     Ok(None)
 }
 
-/// What `HEAD` has of the file.
-fn committed(session: &Session<'_>, open: &Open) -> Result<Option<String>> {
-    let (repo, name) = (&session.repo, open.name.as_bstr());
-    let Some(head) = repo.head_of(&open.admin)? else { return Ok(None) };
-    let Some(oid) = repo.objects.oid_at(repo.objects.tree_of(head)?, name)? else { return Ok(None) };
-    Ok(Some(String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned()))
-}
-
 /// Both sides as one, or that which has the other.
 fn joined(session: &Session<'_>, here: Option<&DocState>, there: &DocState) -> Result<Joined> {
     let repo = &session.repo;
@@ -149,16 +145,22 @@ fn joined(session: &Session<'_>, here: Option<&DocState>, there: &DocState) -> R
     })
 }
 
-/// Moves the ref by itself: the file has all of it, or there is none.
-fn move_to(session: &Session<'_>, both: &Both, joined: &Joined) -> Result<Option<crate::domain::Oid>> {
+/// Moves the ref by itself; `seen` says what the file has, where that is not all.
+fn move_to(session: &Session<'_>, both: &Both, joined: &Joined, seen: Option<Edit>) -> Result<Option<Oid>> {
     let repo = &session.repo;
     let new = match joined.parents[..] {
         [one] => one,
         _ => document_step(repo, joined, SUBJECT)?,
     };
     let edit = Edit { name: both.name.clone(), old: both.here, new: Some(new) };
-    let moved = Draft::new(repo).put(edit).publish()?;
-    Ok((moved == Moved::Done).then_some(new))
+    let draft = seen.into_iter().fold(Draft::new(repo).put(edit), Draft::put);
+    if draft.publish()? == Moved::Done {
+        return Ok(Some(new));
+    }
+    Err(Refusal::new(Token::RecordMoved, "the document was written meanwhile")
+        .show(format!("git log -3 {}", both.name))
+        .next("sync again")
+        .into())
 }
 
 /// `skein.syncDocuments` says whether documents leave this clone.
