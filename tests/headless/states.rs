@@ -93,6 +93,9 @@ fn here(world: &World) -> PathBuf {
 
 fn as_it_is(_: &World, _: &mut Command) {}
 
+/// The person's own repository has none.
+const REMOTE: &[(&str, i32)] = &[("sync", 0), ("queue", 0), ("runner", 0)];
+
 const STATES: &[State] = &[
     State {
         name: "no home, no terminal, a pipeline",
@@ -135,7 +138,7 @@ const STATES: &[State] = &[
             at
         },
         change: as_it_is,
-        otherwise: &[],
+        otherwise: REMOTE,
     },
     State {
         name: "a checkout of one commit, as pipelines make it",
@@ -153,7 +156,7 @@ const STATES: &[State] = &[
         change: |_, command| {
             command.env("CI", "true");
         },
-        otherwise: &[],
+        otherwise: REMOTE,
     },
 ];
 
