@@ -51,8 +51,6 @@ pub struct Synced {
     /// What the remote did not take, or does not show, and its words.
     pub refused: Vec<RefName>,
     pub words: Option<String>,
-    /// Neither git nor anybody else fetches this state by itself.
-    pub first: bool,
 }
 
 /// One ref, and what it is to people.
@@ -147,7 +145,6 @@ struct Exchange<'s, 'e> {
     refused: Vec<RefName>,
     /// Given and not seen there yet.
     asked: BTreeMap<RefName, Exchanged>,
-    first: bool,
 }
 
 impl<'s, 'e> Exchange<'s, 'e> {
@@ -164,7 +161,6 @@ impl<'s, 'e> Exchange<'s, 'e> {
             strange: Vec::new(),
             refused: Vec::new(),
             asked: BTreeMap::new(),
-            first: false,
         }
     }
 
@@ -177,7 +173,6 @@ impl<'s, 'e> Exchange<'s, 'e> {
                 _ => {}
             }
         }
-        self.first |= mirror.refs().is_empty();
     }
 
     /// Brings here what the remote has: first who closed what, then the rest, then what is written by several.
@@ -292,7 +287,6 @@ impl<'s, 'e> Exchange<'s, 'e> {
             strange: self.strange,
             refused: self.refused,
             words,
-            first: self.first,
         }
     }
 }
