@@ -116,12 +116,18 @@ fn two_runners_run_each_of_five_briefs_once() {
     assert_eq!(told, 5, "{ended:?}");
 }
 
+/// A brief whose agent commits, and then waits until the file is there.
+fn gated(world: &World) -> (std::path::PathBuf, String) {
+    let gate = world.root().join("gate");
+    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
+    let brief = queue(world, "fix", &script, &[]);
+    (gate, brief)
+}
+
 #[test]
 fn a_dead_runners_brief_is_taken_again_and_its_late_result_is_kept() {
     let world = farm();
-    let gate = world.root().join("gate");
-    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
-    let brief = queue(&world, "fix", &script, &[]);
+    let (gate, brief) = gated(&world);
     let mut dead = start(&world, "one", &[]);
     until("it is at work", || {
         there(&world, "lease").len() == 1 && world.skein_in("one", &["status"]).out.contains("fix")
@@ -159,9 +165,7 @@ fn signal(child: &Child, name: &str) {
 #[test]
 fn who_was_cut_off_says_that_the_lease_is_lost() {
     let world = farm();
-    let gate = world.root().join("gate");
-    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
-    let brief = queue(&world, "fix", &script, &[]);
+    let (gate, brief) = gated(&world);
     let first = start(&world, "one", &["--once"]);
     until("it is at work", || world.skein_in("one", &["status"]).out.contains("fix"));
     signal(&first, "-STOP");
@@ -181,9 +185,7 @@ fn who_was_cut_off_says_that_the_lease_is_lost() {
 #[test]
 fn who_comes_back_in_time_goes_on_with_its_own() {
     let world = farm();
-    let gate = world.root().join("gate");
-    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
-    let brief = queue(&world, "fix", &script, &[]);
+    let (gate, brief) = gated(&world);
     let mut dead = start(&world, "one", &[]);
     until("it is at work", || {
         there(&world, "lease").len() == 1 && world.skein_in("one", &["status"]).out.contains("fix")
@@ -281,9 +283,7 @@ fn a_brief_is_dropped_by_its_first_letters() {
 fn a_server_that_is_away_loses_nothing() {
     let world = farm();
     let (here, away) = (world.root().join("server.git"), world.root().join("away.git"));
-    let gate = world.root().join("gate");
-    let script = format!("{}; while ! [ -e {} ]; do sleep 0.05; done", makes("fix"), gate.display());
-    let brief = queue(&world, "fix", &script, &[]);
+    let (gate, brief) = gated(&world);
     let runner = start(&world, "one", &["--once"]);
     until("it is at work", || world.skein_in("one", &["status"]).out.contains("fix"));
     std::fs::rename(&here, &away).unwrap();

@@ -68,7 +68,7 @@ impl At<'_> {
 }
 
 /// A document that was begun in one clone, committed and taken over by the other.
-fn begun(world: &World) -> (At<'_>, At<'_>) {
+pub fn begun(world: &World) -> (At<'_>, At<'_>) {
     let (one, other) = (At { world, clone: "repo" }, At { world, clone: "other" });
     one.put(&body(""));
     one.doc("claim", &[]).ok();

@@ -1,13 +1,12 @@
 //! `sync` that is struck anywhere: the next one goes on, and nobody's text or record is lost or there twice.
 
-use crate::docworld::body;
 use crate::docworld::litter;
 use crate::faults::scenes;
 use crate::faults::sweep;
 use crate::faults::sweep::Scene;
 use crate::support::World;
-use crate::sync::cloned;
 use crate::sync::documents::At;
+use crate::sync::documents::begun;
 use crate::sync::shared;
 
 /// A clone that has a landing and a turn to give, and a worker and another turn of the same document to take.
@@ -16,15 +15,7 @@ fn ready() -> World {
     world.git(["switch", "-q", "main"]);
     world.git(["init", "-q", "--bare", "-b", "main", "../server.git"]);
     world.git(["remote", "add", "origin", "../server.git"]);
-    let (one, other) = (At { world: &world, clone: "repo" }, At { world: &world, clone: "other" });
-    one.put(&body(""));
-    one.doc("claim", &[]).ok();
-    one.asks("First?");
-    one.fed("respond", "Begun.").ok();
-    world.git(["push", "-q", "origin", "main"]);
-    one.sync().ok();
-    cloned(&world, "other");
-    other.sync().ok();
+    let (one, other) = begun(&world);
     other.asks("From there?");
     other.fed("write", "Said there.").ok();
     world.worker_in("other", "theirs");
