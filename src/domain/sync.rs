@@ -59,7 +59,6 @@ pub enum Step {
 pub fn step(shared: Shared, standing: Standing, closed: Option<Whose>) -> Step {
     use Standing::*;
     match (shared, standing) {
-        (_, Same) if closed.is_none() => Step::Nothing,
         (Shared::Of(whose), standing) if closed.is_some() => step_closed(whose, standing, closed),
         (_, Same) => Step::Nothing,
         // A clone that was made anew from a backup takes its own back.

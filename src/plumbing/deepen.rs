@@ -4,6 +4,7 @@ use crate::domain::Config;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::objects::Objects;
+use crate::plumbing::remote::FETCH;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::repo::lack;
 use std::collections::HashSet;
@@ -47,10 +48,8 @@ impl Repo {
         remote: &str,
         ids: &[&str],
     ) -> Result<std::result::Result<(), String>> {
-        let fixed =
-            ["-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        let call = self.call(&fixed).args(&["--no-recurse-submodules", "--no-auto-maintenance", "--refmap="]);
-        let call = call.args(how).args(&["--", remote]).args(ids);
+        let call = self.call(&["-c", "protocol.ext.allow=never"]).args(&FETCH).args(how);
+        let call = call.args(&["--", remote]).args(ids);
         let done = self.git.run(&self.standing(call))?;
         Ok(if done.ok() { Ok(()) } else { Err(done.words()) })
     }

@@ -42,6 +42,17 @@ impl Send {
     }
 }
 
+/// A fetch that takes what it is told to and nothing else.
+pub(super) const FETCH: [&str; 7] = [
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--refmap=",
+    "--no-recurse-submodules",
+    "--no-auto-gc",
+];
+
 /// Whose hooks run on a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hooks {
@@ -54,9 +65,8 @@ impl Repo {
     /// Takes what `refspecs` say, and drops from their targets what is not there any more. No configured refspec
     /// counts, no tag comes along.
     pub fn fetch(&self, remote: &RemoteName, refspecs: &[String]) -> Result<()> {
-        let how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--prune"];
-        let call = self.call(&["fetch", "--no-recurse-submodules", "--no-auto-gc"]).args(&how);
-        let refspecs = refspecs.iter().fold(call.args(&["--end-of-options", remote.as_str()]), Call::arg);
+        let call = self.call(&FETCH).args(&["--prune", "--end-of-options", remote.as_str()]);
+        let refspecs = refspecs.iter().fold(call, Call::arg);
         let call = self.standing(refspecs);
         for left in [2, 1, 0] {
             let output = self.git.run(&call)?;

@@ -115,7 +115,8 @@ impl Mirror {
         for Ref { name, oid, points_at } in repo.refs(&[&place])? {
             let Some(name) = names::mirrored(&place, &name).filter(|_| points_at.is_none()) else { continue };
             let sound = here.get(&name) == Some(&oid)
-                || names::parse(&name).is_some_and(|ours| is_sound(repo, &ours, oid));
+                || names::parse(&name)
+                    .is_some_and(|ours| is_sound(repo, &ours, oid, here.get(&name).copied()));
             if sound {
                 refs.insert(name, oid);
             } else {
@@ -174,12 +175,12 @@ impl Mirror {
 }
 
 /// Whether what a server shows is of its kind: anybody could have put it there, and what is taken is read by every verb.
-fn is_sound(repo: &Repo, ours: &Ours, at: Oid) -> bool {
+fn is_sound(repo: &Repo, ours: &Ours, at: Oid, here: Option<Oid>) -> bool {
     let commit = matches!(repo.objects.try_read(at), Ok(Some((Kind::Commit, _))));
     commit
         && match ours {
             Ours::Worker(_) => record(repo, at).is_ok(),
-            Ours::Lane(_) => lane::records_since(repo, at, None).is_ok(),
+            Ours::Lane(_) => lane::records_since(repo, at, here).is_ok(),
             Ours::Archive(_) => crate::state::archive::is_readable(repo, at),
             Ours::Bundle(_) => {
                 matches!(read_bundle(&repo.objects, at, false), Ok(Ok(_) | Err(Unsound::Unknown(_))))

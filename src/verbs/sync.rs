@@ -180,17 +180,16 @@ impl<'s, 'e> Exchange<'s, 'e> {
         let session = self.session;
         // A lane is written under it, and a clone that was made anew takes its own back.
         let lock = session.lock_landing()?;
-        let mut lanes = Vec::new();
-        for part in [Part::Ledgers, Part::Workers] {
-            let found = mirror.compare(&session.repo, &session.view()?, &self.clone)?;
-            let found: Vec<Both> = found.into_iter().filter(|both| both.part() == part).collect();
-            lanes.extend(self.take_all(mirror, &found)?);
-        }
+        let of = |found: &[Both], part| found.iter().filter(|both| both.part() == part).cloned().collect();
+        let found = mirror.compare(&session.repo, &session.view()?, &self.clone)?;
+        let ledgers: Vec<Both> = of(&found, Part::Ledgers);
+        let lanes = self.take_all(mirror, &ledgers)?;
+        // Who closed what is known now.
+        let found = mirror.compare(&session.repo, &session.view()?, &self.clone)?;
+        let workers: Vec<Both> = of(&found, Part::Workers);
+        self.take_all(mirror, &workers)?;
         drop(lock);
-        for both in mirror.compare(&session.repo, &session.view()?, &self.clone)? {
-            if both.part() != Part::Documents {
-                continue;
-            }
+        for both in found.into_iter().filter(|both| both.part() == Part::Documents) {
             self.stays.remove(&both.name);
             match documents::take(session, &both)? {
                 Brought::Nothing => {}
