@@ -9,6 +9,7 @@ use crate::domain::document::Touched;
 use crate::domain::document::common;
 use crate::plumbing::Edit;
 use crate::state::COMMITTED;
+use crate::state::DocRecord;
 use crate::state::DocState;
 use crate::state::DocStep;
 use crate::state::Draft;
@@ -42,23 +43,31 @@ pub fn catch_up(session: &Session<'_>, held: &mut Held) -> Result<()> {
             Some(oid) => String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned(),
             None => taken_in(session, &held.open, &state)?,
         };
-        if held.open.graft(&before, &held.open.text, &after, &Touched::Whole)?.text != held.open.text {
-            let made = Contribution {
-                known: after.clone(),
-                before,
-                after,
-                touched: Touched::Whole,
-                turn: state.record.turns,
-                record: next_record(held),
-                step: DocStep::default(),
-                subject: "brought into the file".to_owned(),
-            };
-            contribute(session, held, made)?;
+        let record = next_record(held);
+        let step = (DocStep::default(), record, "brought into the file");
+        if bring_in(session, held, (before, after), step)? {
             session.tell(format!("{}: what another clone wrote is in the file now", held.open.place.shown));
         }
     }
     crate::fault::point("document: caught up");
     Draft::new(repo).put(Edit::delete(name, seen)).publish().map(drop)
+}
+
+/// Brings what makes the second text of the first into the file, as a step of its own; false if the file has it.
+pub fn bring_in(
+    session: &Session<'_>,
+    held: &mut Held,
+    (before, after): (String, String),
+    (step, record, subject): (DocStep, DocRecord, &str),
+) -> Result<bool> {
+    let (touched, text) = (Touched::Whole, &held.open.text);
+    if held.open.graft(&before, text, &after, &touched)?.text == *text {
+        return Ok(false);
+    }
+    let (known, turn, subject) = (after.clone(), record.turns, subject.to_owned());
+    let made = Contribution { before, after, touched, known, turn, step, record, subject };
+    contribute(session, held, made)?;
+    Ok(true)
 }
 
 /// What a file has of a document whose steps it never saw: the step that its branch has, or it itself is; else what it

@@ -5,7 +5,6 @@ use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
-use crate::domain::document::Touched;
 use crate::domain::sync::Shared;
 use crate::domain::sync::Step;
 use crate::host::beside;
@@ -19,10 +18,9 @@ use crate::state::Draft;
 use crate::state::Joined;
 use crate::state::document_step;
 use crate::state::join;
-use crate::verbs::doc::Contribution;
 use crate::verbs::doc::Held;
 use crate::verbs::doc::Open;
-use crate::verbs::doc::contribute;
+use crate::verbs::doc::bring_in;
 use crate::verbs::doc::place;
 use crate::verbs::doc::remember;
 use crate::verbs::doc::taken_in;
@@ -88,20 +86,10 @@ fn bring(session: &Session<'_>, both: &Both) -> Result<Option<Oid>> {
         None => taken_in(session, &held.open, &there)?,
     };
     let after = joined.text(repo)?;
-    if held.open.graft(&before, &held.open.text, &after, &Touched::Whole)?.text == held.open.text {
+    let record = DocRecord { path: held.open.name.to_string(), ..joined.record.clone() };
+    if !bring_in(session, &mut held, (before, after), (DocStep::upon(&joined), record, SUBJECT))? {
         return move_to(session, both, &joined, None);
     }
-    let made = Contribution {
-        known: after.clone(),
-        before,
-        after,
-        touched: Touched::Whole,
-        turn: joined.record.turns,
-        record: DocRecord { path: held.open.name.to_string(), ..joined.record.clone() },
-        step: DocStep::upon(&joined),
-        subject: SUBJECT.to_owned(),
-    };
-    contribute(session, &mut held, made)?;
     Ok(held.open.state.map(|state| state.at))
 }
 
