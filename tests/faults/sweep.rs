@@ -6,6 +6,9 @@ use crate::faults::state::State;
 use crate::support::Ran;
 use crate::support::World;
 use crate::support::ran;
+use crate::support::tally::full;
+use crate::support::tally::regressions;
+use crate::support::tally::tally;
 use git2::Oid;
 use git2::Repository;
 use std::collections::BTreeMap;
@@ -128,6 +131,15 @@ impl Crossed {
         self.0.get(site).map_or(&[], Vec::as_slice)
     }
 
+    /// A crossing in words that hold while the code around it changes: the sweep, the site, what is done, the how
+    /// manieth of that name, and the name.
+    fn named(&self, sweep: &str, plan: Plan, at: usize) -> String {
+        let names = self.at(plan.site);
+        let Some(name) = names.get(at) else { return format!("{sweep} {}: past the end", plan.site) };
+        let nth = 1 + names[..at].iter().filter(|other| *other == name).count();
+        format!("{sweep}: {} {} {nth} {name}", plan.site, plan.action)
+    }
+
     /// Those that `plan` strikes in the sweep `name`: the first and the last of each name, and some between that are
     /// others with another seed.
     fn chosen(&self, name: &str, plan: Plan) -> Vec<u64> {
@@ -137,8 +149,10 @@ impl Crossed {
         let offset =
             words.bytes().fold(*SEED, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % stride;
         let edge = |at: usize| !names[..at].contains(&names[at]) || !names[at + 1..].contains(&names[at]);
+        let failed_once = regressions("sweep");
+        let known = |at: usize| failed_once.contains(&self.named(name, plan, at));
         (0..names.len())
-            .filter(|at| edge(*at) || *at as u64 % stride == offset)
+            .filter(|at| edge(*at) || *at as u64 % stride == offset || known(*at))
             .map(|at| 1 + at as u64)
             .collect()
     }
@@ -179,7 +193,7 @@ pub fn table(
     crossed: &Crossed,
     case: impl Fn(Plan, u64) -> bool + Sync,
 ) {
-    let full = std::env::var_os("SKEIN_TEST_FULL").is_some();
+    let full = full();
     let sown = if full { String::new() } else { format!("  SKEIN_TEST_SEED={}", *SEED) };
     let mut line = format!("faults: {name:<28}");
     let mut failures = Vec::new();
@@ -187,6 +201,7 @@ pub fn table(
     for plan in plans.iter().filter(|p| format!("{}:{}", p.site, p.action).starts_with(&only)) {
         let chosen = (!full).then(|| crossed.chosen(name, *plan));
         let (struck, failed) = all(name, *plan, threads, chosen.as_deref(), &case);
+        tally(if plan.action == "kill" { "kill at a failpoint" } else { "error at a failpoint" }, struck);
         let lasting = if plan.lasting { "+" } else { "" };
         let of = match &chosen {
             Some(_) => format!(" of {}", crossed.at(plan.site).len()),
@@ -194,7 +209,13 @@ pub fn table(
             None => String::new(),
         };
         line += &format!("  {} {}{lasting} {struck}{of}", plan.site, plan.action);
-        failures.extend(failed);
+        failures.extend(failed.into_iter().map(|(k, words)| {
+            let regression = crossed.named(name, *plan, k as usize - 1);
+            format!(
+                "- {}:{k}:{} {words}\n  fixtures/regressions/sweep.txt: {regression}",
+                plan.site, plan.action
+            )
+        }));
         if struck == 0 && (plan.stride == 1 || !full) {
             failures.push(format!("{} {}: nothing was struck", plan.site, plan.action));
         }
@@ -229,7 +250,7 @@ fn all(
     threads: u64,
     chosen: Option<&[u64]>,
     case: &(impl Fn(Plan, u64) -> bool + Sync),
-) -> (u64, Vec<String>) {
+) -> (u64, Vec<(u64, String)>) {
     let (next, struck) = (AtomicU64::new(0), AtomicU64::new(0));
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -251,10 +272,8 @@ fn all(
                         Ok(true) => drop(struck.fetch_add(1, Ordering::SeqCst)),
                         Err(panic) => {
                             struck.fetch_add(1, Ordering::SeqCst);
-                            let words = words(&*panic);
-                            let name = format!("{}:{k}:{}", plan.site, plan.action);
                             let mut failures = failures.lock().unwrap();
-                            failures.push(format!("- {name} {words}"));
+                            failures.push((k, words(&*panic)));
                             if failures.len() > MANY {
                                 return;
                             }

@@ -4,6 +4,7 @@
 pub mod acts;
 pub mod check;
 pub mod copy;
+pub mod tally;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
