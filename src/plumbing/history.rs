@@ -52,6 +52,9 @@ pub enum Parent {
 
 const NOWHERE: u32 = u32::MAX;
 
+/// More commits of a fork are not read to spare a walk.
+const FEW: usize = 32;
+
 const SEEN: u8 = 1;
 /// Reachable from the base.
 const HIDDEN: u8 = 2;
@@ -169,6 +172,33 @@ impl History {
         }
         let only = points.iter().next().filter(|_| points.len() == 1);
         only.map(|point| history.oid_of(*point)).transpose()
+    }
+
+    /// The same where it is found by one walk, with the commits of the trunk after it: a few commits that only follow
+    /// each other on a commit that the graph has. `None` says nothing.
+    pub fn after_fork(
+        objects: &Objects,
+        graph: &Rc<CommitGraph>,
+        trunk: Oid,
+        tip: Oid,
+    ) -> Result<Option<(Oid, History)>> {
+        let (mut own, mut point) = (Vec::new(), tip);
+        while graph.position(point).is_none() {
+            let parents = &objects.past(point)?.parents;
+            let [parent] = parents[..] else { return Ok(None) };
+            own.push(point);
+            if graph.len() == 0 || own.len() > FEW {
+                return Ok(None);
+            }
+            point = parent;
+        }
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let history = History::read(objects, graph, point, trunk)?;
+        // The trunk has the point, and nothing after it.
+        let parted = history.comes_from_base() && !own.iter().any(|oid| history.contains(*oid));
+        Ok(parted.then_some((point, history)))
     }
 
     fn begin(objects: &Objects, graph: &Rc<CommitGraph>, base: Oid, tip: Oid) -> Result<(History, Front)> {

@@ -97,11 +97,11 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     })?;
     let graph = graph::load(session, &view);
     let base = match &request.base {
-        Some(rev) => Ok(commit(session, rev)?),
+        Some(rev) => Ok((commit(session, rev)?, None)),
         None => proof::base_of(&session.repo.objects, &graph, tip, target)?,
     };
     let question = match base {
-        Ok(base) => Ok(of_commits(session, base, tip, target)?),
+        Ok((base, trunk)) => Ok(Question { trunk, ..of_commits(session, base, tip, target)? }),
         Err(Unknown::Unrelated | Unknown::Root) if session.repo.is_shallow() => Err(Unknown::Shallow),
         Err(why) => Err(why),
     };
@@ -150,7 +150,7 @@ pub fn of_commits(session: &Session<'_>, base: Oid, tip: Oid, target: Oid) -> Re
         None => upon::trunk_below(session, base, target)?,
         made => made,
     };
-    Ok(Question { base, committed, tip, onto: target, shallow, receipts: Vec::new() })
+    Ok(Question { base, committed, tip, onto: target, shallow, receipts: Vec::new(), trunk: None })
 }
 
 /// What the lane's record of a landing claims.

@@ -49,6 +49,8 @@ pub struct Question {
     pub shallow: bool,
     /// Landings that the lane records for this fork.
     pub receipts: Vec<Receipt>,
+    /// The commits after the base up to `onto`, if they were read already.
+    pub trunk: Option<Rc<History>>,
 }
 
 impl Question {
@@ -99,7 +101,8 @@ pub fn prove_by(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question)
     let answer = answer(objects, graph, question)?;
     match answer.verdict {
         Verdict::Landed { presence: Presence::Changed | Presence::Reverted, .. } if graph.has_used_git() => {
-            self::answer(objects, &Rc::new(graph.without_git()), question)
+            let question = Question { trunk: None, ..question.clone() };
+            self::answer(objects, &Rc::new(graph.without_git()), &question)
         }
         _ => Ok(answer),
     }
@@ -138,21 +141,24 @@ fn answer(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Re
 }
 
 /// The base of a revision that has none recorded: the merge base with `onto`, and where that is the
-/// revision itself, its first parent.
+/// revision itself, its first parent. With it comes the trunk after it, where that was read on the way.
 pub fn base_of(
     objects: &Objects,
     graph: &Rc<CommitGraph>,
     rev: Oid,
     onto: Oid,
-) -> Result<std::result::Result<Oid, Unknown>> {
+) -> Result<std::result::Result<(Oid, Option<Rc<History>>), Unknown>> {
+    if let Some((base, trunk)) = History::after_fork(objects, graph, onto, rev)? {
+        return Ok(Ok((base, Some(Rc::new(trunk)))));
+    }
     let bases = match History::fork_point(objects, graph, onto, rev)? {
         Some(base) => vec![base],
         None => objects.merge_bases(rev, onto)?,
     };
     Ok(match bases[..] {
         [] => Err(Unknown::Unrelated),
-        [base] if base != rev => Ok(base),
-        [_] => objects.commit(rev)?.parents.first().copied().ok_or(Unknown::Root),
+        [base] if base != rev => Ok((base, None)),
+        [_] => objects.commit(rev)?.parents.first().map(|base| (*base, None)).ok_or(Unknown::Root),
         _ => Err(Unknown::ManyBases),
     })
 }
@@ -195,7 +201,10 @@ impl Gather<'_> {
             self.unknown(Unknown::BaseNotInTip, format!("{base} is not an ancestor of {tip}"));
             return Ok(());
         }
-        let trunk = self.history(self.question.start(), onto)?;
+        let trunk = match (&self.question.trunk, self.question.committed) {
+            (Some(trunk), None) => Rc::clone(trunk),
+            _ => self.history(self.question.start(), onto)?,
+        };
         let mut fork = Fork::read(objects, base, tip, onto, &trunk)?;
         self.facts.commits = Some(fork.all.len());
         loop {

@@ -237,7 +237,7 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
 
 /// Whether the trunk provably has what `tip` brings.
 fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
-    let Ok(Ok(base)) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
+    let Ok(Ok((base, _))) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
         return false;
     };
     // What cannot be looked at in any time is not on the trunk.

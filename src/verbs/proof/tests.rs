@@ -214,8 +214,10 @@ fn a_plain_revision_has_a_base() {
         "sha1",
     );
     for graph in [vec![Rc::default()], world.graphs()].concat() {
-        let base =
-            |rev: &str, onto: &str| base_of(&world.objects, &graph, world.oid(rev), world.oid(onto)).unwrap();
+        let base = |rev: &str, onto: &str| {
+            let found = base_of(&world.objects, &graph, world.oid(rev), world.oid(onto)).unwrap();
+            found.map(|(base, _)| base)
+        };
         assert_eq!(base("S", "T"), Ok(world.oid("B")));
         assert_eq!(base("B", "T"), Ok(world.oid("R")));
         assert_eq!(base("M1", "T"), Ok(world.oid("T")));

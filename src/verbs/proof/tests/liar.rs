@@ -63,7 +63,8 @@ fn a_graph_that_gives_the_trunk_another_past_lands_nothing() {
 
     let objects = Objects::open(&dir.join("objects"), "sha1").unwrap();
     let [base, tip, onto] = [&base, &fork, &trunk].map(|oid| oid.parse().unwrap());
-    let question = Question { base, committed: None, tip, onto, shallow: false, receipts: Vec::new() };
+    let question =
+        Question { base, committed: None, tip, onto, shallow: false, receipts: Vec::new(), trunk: None };
     let graph = Rc::new(CommitGraph::default().beside_git_at_once(&objects));
     let lied_to = answer(&objects, &graph, &question).unwrap();
     assert!(matches!(lied_to.verdict, Verdict::Landed { .. }), "the lie works: {:?}", lied_to.verdict);

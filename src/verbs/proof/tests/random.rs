@@ -7,11 +7,15 @@ use crate::domain::Oid;
 use crate::domain::Presence;
 use crate::domain::Verdict;
 use crate::plumbing::Commit;
+use crate::plumbing::CommitGraph;
+use crate::plumbing::GraphEntry;
+use crate::plumbing::History;
 use crate::plumbing::Objects;
 use crate::verbs::proof::Question;
 use crate::verbs::proof::contain::Delta;
 use crate::verbs::proof::contain::Tester;
 use crate::verbs::proof::prove;
+use std::rc::Rc;
 
 /// A generator whose whole state is its seed (Knuth's MMIX constants).
 struct Dice(u64);
@@ -136,7 +140,15 @@ fn tell(repo: &Repo, dice: &mut Dice) -> Tale {
         onto = repo.commit(tree(repo, &trunk), &[onto]);
         history.push(trunk.clone());
     }
-    let question = Question { base: start, committed: None, tip, onto, shallow: false, receipts: Vec::new() };
+    let question = Question {
+        base: start,
+        committed: None,
+        tip,
+        onto,
+        shallow: false,
+        receipts: Vec::new(),
+        trunk: None,
+    };
     Tale { question, trunk: history.split_off(known_at_step), fork: at_step, took_trunk_in }
 }
 
@@ -168,6 +180,40 @@ fn random_histories_are_never_falsely_landed() {
     {
         assert!(counts.contains_key(kind), "no {kind} among {counts:?}");
     }
+}
+
+/// What is read on the way to a base is the trunk after it, whatever of it and of the fork the graph has.
+#[test]
+fn a_trunk_that_was_read_on_the_way_to_the_base_is_the_trunk_after_it() {
+    let repo = Repo::new();
+    let mut found = 0;
+    for seed in 0..200 {
+        let tale = tell(&repo, &mut Dice(seed));
+        let (tip, onto) = (tale.question.tip, tale.question.onto);
+        let known = repo.objects.between(tale.question.base, onto).unwrap();
+        for some in [&known[..], &known[..known.len() / 2], &known[known.len() / 2..]] {
+            let entries: Vec<(Oid, GraphEntry)> = [tale.question.base]
+                .iter()
+                .chain(some)
+                .map(|oid| (*oid, GraphEntry::read(&repo.objects, *oid).unwrap()))
+                .collect();
+            let file = CommitGraph::file(&entries, &repo.objects);
+            let graph = Rc::new(CommitGraph::parse(file, &repo.objects).unwrap());
+            let Some((base, history)) = History::after_fork(&repo.objects, &graph, onto, tip).unwrap() else {
+                continue;
+            };
+            found += 1;
+            assert_eq!(repo.objects.merge_bases(tip, onto).unwrap(), [base], "seed {seed}");
+            let plain = History::read(&repo.objects, &Rc::default(), base, onto).unwrap();
+            let sorted = |history: &History| {
+                let mut oids = history.oids().unwrap();
+                oids.sort();
+                oids
+            };
+            assert_eq!(sorted(&history), sorted(&plain), "seed {seed}");
+        }
+    }
+    assert!(found > 50, "{found}");
 }
 
 /// Where our merge test holds, git's own three-way merge must add nothing.

@@ -57,7 +57,7 @@ impl World {
             })
             .collect();
         let [base, tip, onto] = ["B", "S", "T"].map(|n| self.oids[n]);
-        Question { base, committed: None, tip, onto, shallow: self.story.shallow, receipts }
+        Question { base, committed: None, tip, onto, shallow: self.story.shallow, receipts, trunk: None }
     }
 
     /// Graphs of all its commits, and of half of them; where nothing is cut off, with git's own beside.
