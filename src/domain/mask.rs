@@ -3,14 +3,15 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Well-known shapes of keys, and values that follow a telling name.
+/// Well-known shapes of keys, and values that follow a telling name. Words are of ASCII: those of all scripts, twenty in
+/// a row, cost more to prepare than a landing.
 static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?x)
-        (?P<key> (?i: [\w-]* (?: token | secret | passw(?:or)?d | api[_-]?key | credential ) [\w-]* )
+        (?P<key> (?i-u: [\w-]* (?: token | secret | passw(?:or)?d | api[_-]?key | credential ) [\w-]* )
                  (?: \s*[=:]\s* | \s+ ) ["']? ) (?P<value> [^\s"']{6,} )
-        | (?P<shape> \b (?: sk-[\w-]{16,} | gh[pousr]_\w{20,} | github_pat_\w{20,} | xox[abprs]-[\w-]{10,}
-                     | AKIA[0-9A-Z]{16} | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+ ) )
+        | (?P<shape> (?-u: \b (?: sk-[\w-]{16,} | gh[pousr]_\w{20,} | github_pat_\w{20,} | xox[abprs]-[\w-]{10,}
+                     | AKIA[0-9A-Z]{16} | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+ ) ) )
         "#,
     )
     .ok()

@@ -20,6 +20,7 @@ use crate::verbs::custody;
 use crate::verbs::graph;
 use crate::verbs::proof;
 use crate::verbs::proof::Answer;
+use crate::verbs::proof::Left;
 use crate::verbs::proof::Question;
 use crate::verbs::proof::Receipt;
 use crate::verbs::session::Session;
@@ -97,11 +98,11 @@ pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     })?;
     let graph = graph::load(session, &view);
     let base = match &request.base {
-        Some(rev) => Ok((commit(session, rev)?, None)),
+        Some(rev) => Ok(Left { base: commit(session, rev)?, trunk: None }),
         None => proof::base_of(&session.repo.objects, &graph, tip, target)?,
     };
     let question = match base {
-        Ok((base, trunk)) => Ok(Question { trunk, ..of_commits(session, base, tip, target)? }),
+        Ok(Left { base, trunk }) => Ok(Question { trunk, ..of_commits(session, base, tip, target)? }),
         Err(Unknown::Unrelated | Unknown::Root) if session.repo.is_shallow() => Err(Unknown::Shallow),
         Err(why) => Err(why),
     };

@@ -140,25 +140,34 @@ fn answer(objects: &Objects, graph: &Rc<CommitGraph>, question: &Question) -> Re
     Ok(Answer { verdict, explain: gather.explain })
 }
 
+/// Where a revision left the trunk.
+#[derive(Debug, Clone)]
+pub struct Left {
+    pub base: Oid,
+    /// The trunk after it, where that was read on the way.
+    pub trunk: Option<Rc<History>>,
+}
+
 /// The base of a revision that has none recorded: the merge base with `onto`, and where that is the
-/// revision itself, its first parent. With it comes the trunk after it, where that was read on the way.
+/// revision itself, its first parent.
 pub fn base_of(
     objects: &Objects,
     graph: &Rc<CommitGraph>,
     rev: Oid,
     onto: Oid,
-) -> Result<std::result::Result<(Oid, Option<Rc<History>>), Unknown>> {
+) -> Result<std::result::Result<Left, Unknown>> {
     if let Some((base, trunk)) = History::after_fork(objects, graph, onto, rev)? {
-        return Ok(Ok((base, Some(Rc::new(trunk)))));
+        return Ok(Ok(Left { base, trunk: Some(Rc::new(trunk)) }));
     }
     let bases = match History::fork_point(objects, graph, onto, rev)? {
         Some(base) => vec![base],
         None => objects.merge_bases(rev, onto)?,
     };
+    let left = |base| Left { base, trunk: None };
     Ok(match bases[..] {
         [] => Err(Unknown::Unrelated),
-        [base] if base != rev => Ok((base, None)),
-        [_] => objects.commit(rev)?.parents.first().map(|base| (*base, None)).ok_or(Unknown::Root),
+        [base] if base != rev => Ok(left(base)),
+        [_] => objects.commit(rev)?.parents.first().map(|base| left(*base)).ok_or(Unknown::Root),
         _ => Err(Unknown::ManyBases),
     })
 }

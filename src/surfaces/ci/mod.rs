@@ -54,6 +54,9 @@ impl Witness {
 
     /// A gate or a check has run.
     pub fn heard(&self, heard: Heard) {
+        if !self.is_wanted() {
+            return;
+        }
         let case = self.masked(Case::of_gate(heard));
         if self.actions && !self.quiet {
             anstream::eprint!("{}", actions::group(&case));
@@ -64,6 +67,9 @@ impl Witness {
     /// The command is over and this is its page: everything that is kept of it is written. Gives the page as it is to be
     /// printed.
     pub fn close(&self, page: Page) -> Page {
+        if !self.is_wanted() {
+            return page;
+        }
         let mut cases = self.cases.take();
         cases.extend(page.cases.iter().cloned().map(|case| self.masked(case)));
         let mut page = page;
@@ -87,6 +93,11 @@ impl Witness {
             }
         }
         page
+    }
+
+    /// Whether anything is told beside the page.
+    fn is_wanted(&self) -> bool {
+        self.actions || self.junit.is_some()
     }
 
     fn masked(&self, case: Case) -> Case {

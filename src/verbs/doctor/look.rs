@@ -28,6 +28,7 @@ use crate::verbs::custody;
 use crate::verbs::dispatch;
 use crate::verbs::landed;
 use crate::verbs::proof;
+use crate::verbs::proof::Left;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
 use std::collections::HashSet;
@@ -237,7 +238,7 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
 
 /// Whether the trunk provably has what `tip` brings.
 fn landed(session: &Session<'_>, tip: Oid, trunk: Oid) -> bool {
-    let Ok(Ok((base, _))) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
+    let Ok(Ok(Left { base, .. })) = proof::base_of(&session.repo.objects, &Rc::default(), tip, trunk) else {
         return false;
     };
     // What cannot be looked at in any time is not on the trunk.

@@ -216,7 +216,7 @@ fn a_plain_revision_has_a_base() {
     for graph in [vec![Rc::default()], world.graphs()].concat() {
         let base = |rev: &str, onto: &str| {
             let found = base_of(&world.objects, &graph, world.oid(rev), world.oid(onto)).unwrap();
-            found.map(|(base, _)| base)
+            found.map(|left| left.base)
         };
         assert_eq!(base("S", "T"), Ok(world.oid("B")));
         assert_eq!(base("B", "T"), Ok(world.oid("R")));
