@@ -1,6 +1,7 @@
 //! A pipeline of three jobs and one that lands, in every order; and work of clones that know nothing of each other.
 
 use crate::support::World;
+use crate::support::tally::full;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,8 @@ const ORDERS: [&str; 6] =
 fn the_order_of_the_jobs_changes_nothing() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pipeline.sh");
     let mut results = BTreeSet::new();
-    for order in ORDERS {
+    // A push tries the one order and its reverse.
+    for order in ORDERS.into_iter().filter(|order| full() || [ORDERS[0], ORDERS[5]].contains(order)) {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().canonicalize().unwrap().join("pipeline");
         let mut run = Command::new(script);
