@@ -14,6 +14,7 @@
 
 mod documents;
 mod long;
+mod peers;
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,6 +23,10 @@ use std::process::Stdio;
 use std::time::Instant;
 
 fn main() {
+    let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if named.iter().any(|n| n == "peers") {
+        return peers::peers();
+    }
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
     let parts: [(&str, fn()); 13] = [
@@ -39,7 +44,6 @@ fn main() {
         ("overlap", long::overlap),
         ("documents", documents::documents),
     ];
-    let named: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     for (name, part) in parts {
         if named.is_empty() || named.iter().any(|n| n == name) {
             part();
@@ -150,6 +154,14 @@ fn import(repo: &Path, stream: &str) {
         .spawn()
         .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), stream.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// A transaction for `git update-ref --stdin`.
+fn update_refs(place: &Place, transaction: &str) {
+    let mut git = place.command("git", &["update-ref", "--stdin"]);
+    let mut child = git.stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), transaction.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
 }
 
