@@ -51,6 +51,10 @@ pub fn peers() {
     for files in SIZES {
         let place = Place::new(files);
         place.skein(&["init"]);
+        let edited: String = (0..5).map(|k| file(k * (files / 5), "another\n")).collect();
+        let head = "commit refs/heads/main\ncommitter Ada <a@x> 1767225700 +0000\ndata 1\nm\nfrom refs/heads/main^0\n";
+        import(&place.repo(), &format!("{head}{edited}"));
+        place.git(&["reset", "--quiet", "--hard"]);
         create(&place, files);
         capture(&place, files);
         land(&place, files);
@@ -151,6 +155,21 @@ fn create(place: &Place, files: usize) {
         })
         .after(move |n| gone(format!("plain{n}"))),
     ];
+    // What a pool of worktrees would save: one that is there is moved to the commit before.
+    place.git(&["worktree", "add", "--quiet", "--detach", "../warm"]);
+    let warm = place.root.path().join("warm");
+    let moved = |n: usize| {
+        if n.is_multiple_of(2) {
+            "git read-tree -m -u main main~1"
+        } else {
+            "git read-tree -m -u main~1 main"
+        }
+    };
+    ways.push(Way::new("`git read-tree -m -u` in a worktree that is there", move |n| {
+        let mut command = place.command("sh", &["-c", moved(n)]);
+        command.current_dir(&warm);
+        command
+    }));
     if let Some(wt) = peer("wt") {
         let run = move |n| place.command(&wt, &["switch", "--create", &format!("wt{n}"), "--no-cd", "--yes"]);
         ways.push(Way::new("`wt switch --create`", run).after(move |n| gone(format!("repo.wt{n}"))));
@@ -166,6 +185,8 @@ fn create(place: &Place, files: usize) {
         ways.push(Way::new("`doctrine worktree fork`", run).after(move |n| gone(format!("dc{n}"))));
     }
     beside(&format!("create a worker, {files} files"), place, rounds(files), &ways);
+    drop(ways);
+    place.git(&["worktree", "remove", "--force", "../warm"]);
 }
 
 /// Five files of a worktree were changed and not committed.
