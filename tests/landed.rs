@@ -82,6 +82,54 @@ fn the_answer_of_git_cherry_stands_below_ours() {
     assert!(said.out.ends_with(&format!("git cherry says landed\n  - {first}\n")), "{said:?}");
 }
 
+/// One commit of several, whose digest its revert does not have: other work has changed the same file, it came in twice,
+/// or the file has another name.
+#[test]
+fn a_commit_that_was_taken_back_is_not_called_landed() {
+    let world = World::new();
+    let base = world.head();
+    world.git(["switch", "--quiet", "--create", "work"]);
+    let edit = |path: &str, old: &str, new: &str| world.write(path, &world.read(path).replace(old, new));
+    edit("a.txt", "line 2", "two");
+    let first = world.commit("first");
+    edit("a.txt", "line 8", "eight");
+    world.commit("second");
+    world.git(["mv", "b.txt", "c.txt"]);
+    let tip = world.commit("third");
+    let says = |start: &dyn Fn(), reverted: &dyn Fn() -> String| {
+        world.git(["switch", "--quiet", "--force-create", "main", &base]);
+        start();
+        world.landed("work", &base).0 == 0 && {
+            let commit = reverted();
+            world.git(["revert", "--no-edit", &commit]);
+            let (code, said) = world.landed("work", &base);
+            (code, &said["presence"]) == (1, &"reverted".into())
+        }
+    };
+    let by_subject =
+        |subject: &str| world.git(["log", "-1", "--format=%H", &format!("--grep=^{subject}$"), "main"]);
+    let pick = || drop(world.git(["cherry-pick", &format!("{base}..{tip}")]));
+    assert!(says(&pick, &|| by_subject("first")), "picked one by one");
+    let pick_and_merge = || {
+        world.git(["cherry-pick", &first]);
+        world.git(["merge", "--no-ff", "--no-edit", "work"]);
+    };
+    let picked = || world.git(["log", "-1", "--first-parent", "--format=%H", "--grep=^first$", "main"]);
+    assert!(says(&pick_and_merge, &picked), "picked, then merged");
+    let pick_and_rename = || {
+        pick();
+        world.git(["mv", "a.txt", "z.txt"]);
+        world.commit("renamed");
+    };
+    assert!(says(&pick_and_rename, &|| by_subject("second")), "under another name");
+    let pick_and_edit = || {
+        pick();
+        world.write("c.txt", "b\nand more\n");
+        world.commit("edited");
+    };
+    assert!(!says(&pick_and_edit, &|| by_subject("edited")), "what the work did not do is no part of it");
+}
+
 /// Plain names are looked up without git; what git says of them is the law.
 #[test]
 fn a_name_means_what_it_means_to_git() {

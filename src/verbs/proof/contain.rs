@@ -88,12 +88,15 @@ impl<'a> Tester<'a> {
         Ok(held)
     }
 
-    /// Whether tree `at` has nothing of `delta` any more: it has the inverse, or all that was taken out is
-    /// back and all that was put in is gone, however the lines around it have changed.
+    /// Whether tree `at` has nothing of `delta` any more: it has the inverse, be it in files that have another name
+    /// now, or all that was taken out is back and all that was put in is gone, however the lines around it have changed.
     pub fn gone(&mut self, delta: &Delta, at: Oid) -> Result<bool> {
         let inverse = delta.inverse();
         if delta.is_empty() || self.holds(&inverse, at)?.is_ok() {
             return Ok(!delta.is_empty());
+        }
+        if self.merger.trees(inverse.base, at, inverse.tip, Renames::Follow)?.is_tree(at) {
+            return Ok(true);
         }
         for change in &delta.changes {
             if !self.is_undone(change, at)? {
@@ -107,6 +110,11 @@ impl<'a> Tester<'a> {
         let there = self.objects.entry_at(at, change.path.as_ref())?;
         if there == change.old {
             return Ok(true);
+        }
+        if let (Some(old), None, Some(there)) = (change.old, change.new, there) {
+            // It is back, and was worked on since.
+            let back = old.0 == there.0 && is_file(old.0);
+            return Ok(back && similarity(&self.objects.blob(old.1)?, &self.objects.blob(there.1)?) >= ALIKE);
         }
         let (Some(old), Some(new), Some(there)) = (change.old, change.new, there) else { return Ok(false) };
         let files = [old, new, there].iter().all(|e| is_file(e.0));
@@ -159,7 +167,7 @@ impl<'a> Tester<'a> {
     }
 
     /// What stands at the paths of `delta`.
-    fn there(&self, delta: &Delta, at: Oid) -> Result<Vec<Option<Entry>>> {
+    pub fn there(&self, delta: &Delta, at: Oid) -> Result<Vec<Option<Entry>>> {
         delta.changes.iter().map(|change| self.objects.entry_at(at, change.path.as_ref())).collect()
     }
 
@@ -277,7 +285,8 @@ impl<'a> Tester<'a> {
             return Ok(None);
         }
         let content = self.objects.blob(new.1)?;
-        if change.old.is_none() {
+        // Where the change itself makes a file, it has moved the content.
+        if change.old.is_none() && tip.is_none() {
             for deleted in elsewhere {
                 let Some(old) = deleted.old.filter(|old| is_file(old.0)) else { continue };
                 if similarity(&self.objects.blob(old.1)?, &content) >= ALIKE {

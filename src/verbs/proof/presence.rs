@@ -52,6 +52,9 @@ pub fn presence(
     if let Some(why) = landing.steps_undone() {
         return Ok((Presence::Reverted, why));
     }
+    if let Some(why) = landing.step_gone(tester, tip)? {
+        return Ok((Presence::Reverted, why));
+    }
     if let Some(why) = landing.commit_undone(objects)? {
         return Ok((Presence::Reverted, why));
     }
@@ -106,6 +109,38 @@ impl Landing<'_> {
             }
         }
         None
+    }
+
+    /// A commit of the fork that its end still has whole, and of which the trunk has nothing: it was taken back by
+    /// itself. Its digest does not show that where other work has changed the same files.
+    fn step_gone(&self, tester: &mut Tester<'_>, tip: Oid) -> Result<Option<String>> {
+        let [net] = &self.fork.nets[..] else { return Ok(None) };
+        if self.fork.steps.len() < 2 {
+            return Ok(None);
+        }
+        for step in &self.fork.steps {
+            let (delta, inverse) = (&step.delta, step.delta.inverse());
+            if !tester.gone(&inverse, net.tip)? || tester.gone(delta, net.tip)? {
+                continue;
+            }
+            let mut seen = None;
+            let line = self.upstream.line_since(self.entry).map(|touch| touch.tree);
+            for tree in std::iter::once(tip).chain(line) {
+                // Trees that are alike at its paths have the same of it.
+                let there = tester.there(delta, tree)?;
+                if seen.as_ref() == Some(&there) {
+                    continue;
+                }
+                seen = Some(there);
+                if tester.gone(&inverse, tree)? {
+                    break;
+                }
+                if tester.gone(delta, tree)? {
+                    return Ok(Some(format!("nothing is left of commit {}", step.oid)));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// The newest event on the first-parent line that makes or unmakes exactly the change of the landing
