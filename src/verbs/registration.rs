@@ -1,7 +1,6 @@
 //! What the registration of a worker's worktree leads to. A folder is the worktree only if it and the
 //! registration name each other: anything else is somebody else's and is never touched.
 
-use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::domain::WorkerId;
@@ -15,6 +14,7 @@ use crate::state::head_ref;
 use crate::state::locked_for;
 use crate::state::wip_ref;
 use crate::verbs::custody;
+use crate::verbs::freeze;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
@@ -177,6 +177,6 @@ pub fn mend(session: &Session<'_>, worker: &Worker, before: Option<&(Oid, Option
     }
     match draft.publish()? {
         Moved::Done => Ok(mended),
-        Moved::Lost(_) => Err(Failure::fault("mending a worker", "its refs were moved by somebody else")),
+        Moved::Lost(_) => Err(freeze::raced(&worker.record.handle.to_string())),
     }
 }

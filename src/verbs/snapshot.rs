@@ -20,6 +20,7 @@ use crate::state::head_ref;
 use crate::state::record_commit;
 use crate::state::wip_ref;
 use crate::verbs::custody;
+use crate::verbs::freeze;
 use crate::verbs::jail;
 use crate::verbs::session::Session;
 use bstr::ByteSlice;
@@ -140,7 +141,7 @@ pub fn keep(session: &Session<'_>, id: WorkerId, base: Oid, admin: &Admin, mut s
         moved = true;
     }
     if moved && draft.publish()? != Moved::Done {
-        return Err(Failure::fault("keeping a snapshot", "its refs were moved by somebody else"));
+        return Err(freeze::raced(&id.to_string()));
     }
     Ok(seen)
 }
