@@ -13,6 +13,7 @@ use crate::jail::is_root;
 use crate::jail::possible;
 use crate::support::Ran;
 use crate::support::World;
+use crate::support::tally::tally;
 use digest::Digest;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -296,6 +297,7 @@ fn half(template: &World, jail: &str, nobody: bool, want: fn(&Case) -> Want, fir
         let started = std::time::Instant::now();
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play.run()));
         writeln!(std::io::stdout().lock(), "{}: {:?}", play.who, started.elapsed()).unwrap();
+        tally("hostile case", 1);
         match ended {
             Err(said) => {
                 let text = said.downcast_ref::<String>().cloned();

@@ -43,6 +43,7 @@ mod manual;
 mod matrix;
 mod mcp;
 mod memory;
+mod model;
 mod morning;
 mod overlap;
 mod plan;

@@ -4,6 +4,8 @@ use crate::support::Ran;
 use crate::support::World;
 use crate::support::acts::until;
 use crate::support::ran;
+use crate::support::tally::full;
+use crate::support::tally::tally;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -73,6 +75,7 @@ fn twenty_forks_with_files_of_their_own_land_one_by_one_and_all_at_once() {
     let commands: Vec<Vec<&str>> =
         names.iter().map(|n| vec!["land", n, "--onto", "again", "--json"]).collect();
     let acks: Vec<Ack> = world.at_once(&commands).into_iter().map(ack).collect();
+    tally("racing landing", acks.len() as u64);
     assert_line(&world, &base, "again", &acks);
     assert_eq!(world.rev("again^{tree}"), world.rev("main^{tree}"));
     world.check();
@@ -87,15 +90,13 @@ fn together<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-#[test]
-fn eight_processes_merge_forty_branches_each() {
-    let world = World::in_memory();
+/// Branches of one commit each, for each process its own, made in one git process.
+fn branches(world: &World, processes: usize, each: usize) {
     let base = world.head();
-    // Branches of one commit each, made in one git process.
     let mut stream = String::new();
-    for process in 0..8 {
-        for i in 0..40 {
-            let name = format!("b{process}-{i:02}");
+    for process in 0..processes {
+        for i in 0..each {
+            let name = format!("b{process}-{i:03}");
             let data = |text: &str| format!("data {}\n{text}\n", text.len());
             stream.push_str(&format!(
                 "commit refs/heads/{name}\ncommitter Bo <bo@example.invalid> {} +0000\n{}from {base}\n\
@@ -111,21 +112,31 @@ fn eight_processes_merge_forty_branches_each() {
     let mut import = import.spawn().unwrap();
     std::io::Write::write_all(&mut import.stdin.take().unwrap(), stream.as_bytes()).unwrap();
     assert!(import.wait().unwrap().success());
+}
 
-    let acks = together(8, |process| {
-        let land = |i| ack(world.skein(&["land", &format!("b{process}-{i:02}"), "--json"]));
-        (0..40).map(land).collect::<Vec<Ack>>()
+/// Eight processes with forty branches each; of a release, sixteen with 125.
+#[test]
+fn many_processes_merge_many_branches_each() {
+    let (processes, each) = if full() { (16, 125) } else { (8, 40) };
+    let world = World::in_memory();
+    let base = world.head();
+    branches(&world, processes, each);
+    let acks = together(processes, |process| {
+        let land =
+            |i| ack(world.skein(&["land", &format!("b{process}-{i:03}"), "--retries", "20", "--json"]));
+        (0..each).map(land).collect::<Vec<Ack>>()
     });
     let acks = acks.concat();
-    assert_eq!(acks.len(), 320);
+    assert_eq!(acks.len(), processes * each);
     assert_line(&world, &base, "main", &acks);
-    for i in [0, 39] {
-        world.git(["merge-base", "--is-ancestor", &format!("b7-{i:02}"), "main"]);
+    for i in [0, each - 1] {
+        world.git(["merge-base", "--is-ancestor", &format!("b7-{i:03}"), "main"]);
     }
     let files = world.lines(&["ls-tree", "--name-only", "main"]);
-    assert_eq!(files.iter().filter(|f| f.starts_with('b') && f.contains('-')).count(), 320);
+    assert_eq!(files.iter().filter(|f| f.starts_with('b') && f.contains('-')).count(), acks.len());
     assert_eq!(world.git(["status", "--porcelain"]), "");
     world.check();
+    tally("racing landing", acks.len() as u64);
 }
 
 #[test]
@@ -172,13 +183,16 @@ fn eight_workers_land_forty_deltas_each_at_once() {
         world.skein(&["landed", name]).ok();
     }
     world.check();
+    tally("racing landing", acks.len() as u64);
 }
 
+/// Eight writers of notes and of the lane, with twenty landings each; of a release, with 200.
 #[test]
-fn eight_processes_with_twenty_landings_each_leave_all_notes() {
+fn eight_processes_with_many_landings_each_leave_all_notes() {
+    let each = if full() { 200 } else { 20 };
     let world = World::in_memory();
     let names = fork(&world, 8);
-    let targets: Vec<String> = (0..20).map(|i| format!("t{i:02}")).collect();
+    let targets: Vec<String> = (0..each).map(|i| format!("t{i:03}")).collect();
     for target in &targets {
         world.git(["branch", target]);
     }
@@ -187,14 +201,35 @@ fn eight_processes_with_twenty_landings_each_leave_all_notes() {
         targets.iter().map(land).collect::<Vec<Ack>>()
     });
     let landed: BTreeSet<String> = acks.concat().into_iter().map(|a| a.new).collect();
-    assert_eq!(landed.len(), 160);
+    assert_eq!(landed.len(), 8 * each);
     let noted: BTreeSet<String> = world
         .lines(&["notes", "--ref=skein/landed", "list"])
         .iter()
         .map(|l| l.split(' ').nth(1).unwrap().to_owned())
         .collect();
     assert_eq!(noted, landed);
+    assert_eq!(receipts(&world), landed);
     world.check();
+    tally("note written beside others", noted.len() as u64);
+}
+
+/// What the lanes say has landed, read by libgit2.
+fn receipts(world: &World) -> BTreeSet<String> {
+    let repo = git2::Repository::open(&world.repo).unwrap();
+    let mut landed = BTreeSet::new();
+    for lane in repo.references_glob("refs/skein/lane/*").unwrap() {
+        let mut next = lane.unwrap().peel_to_commit().ok();
+        while let Some(commit) = next {
+            let Some(entry) = commit.tree().unwrap().get_name("record.json").map(|e| e.id()) else { break };
+            let record: serde_json::Value =
+                serde_json::from_slice(repo.find_blob(entry).unwrap().content()).unwrap();
+            if record["kind"] == "landing" {
+                landed.insert(record["new"].as_str().unwrap().to_owned());
+            }
+            next = commit.parent(0).ok();
+        }
+    }
+    landed
 }
 
 #[test]

@@ -84,6 +84,11 @@ pub const CASES: &[Case] = &[
     crafted("folded-git", "commits a folder `.GIT`, and one that some systems take for `.git`",
         "o=$(echo x | git hash-object -w --stdin); t=$(printf '100644 blob %s\\tconfig\\n' $o | git mktree)
         t=$(printf '040000 tree %s\\t.GIT\\n040000 tree %s\\t.g\\342\\200\\214it\\n' $t $t | git mktree); git update-ref --no-deref HEAD $(git commit-tree -p HEAD -m evil $t)"),
+    crafted("beyond", "commits a link to your home and a folder of the same name, with a file in it",
+        "o=$(printf {home} | git hash-object -w --stdin); f=$(echo x | git hash-object -w --stdin); t=$(printf '100644 blob %s\\tx\\n' $f | git mktree)
+        t=$(printf '120000 blob %s\\td\\n040000 tree %s\\td\\n' $o $t | git mktree); git update-ref --no-deref HEAD $(git commit-tree -p HEAD -m evil $t)"),
+    lands("reserved", "commits names that one system keeps for devices and streams (`CON`, `aux.txt`, `a:b`)", &["CON", "a:b"],
+        "echo x > CON; echo x > aux.txt; echo x > a:b; git add .; git commit -qm x"),
     refused("noname", "commits a file without a name, and one twice", "quarantined",
         "o=$(echo x | git hash-object -w --stdin); raw() { printf \"100644 $1\\0\"; printf \"$(echo $o | sed 's/../\\\\x&/g')\"; }
         t=$( (raw ''; raw f; raw f) | git hash-object -w -t tree --literally --stdin)

@@ -141,6 +141,11 @@ impl Dice {
         Dice(seed)
     }
 
+    /// The numbers that follow from one seed.
+    pub fn of(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
     /// From 0 up to, not including, `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
