@@ -161,17 +161,18 @@ impl Tally {
     fn add(&mut self, event: Event) {
         let sums = &mut self.usage;
         if let Some(usage) = event.usage {
-            sums.turns += usage.turns;
-            sums.tools += usage.tools;
-            sums.tokens_in += usage.tokens_in;
-            sums.tokens_out += usage.tokens_out;
+            // Whatever an agent says: no sum overflows.
+            sums.turns = sums.turns.saturating_add(usage.turns);
+            sums.tools = sums.tools.saturating_add(usage.tools);
+            sums.tokens_in = sums.tokens_in.saturating_add(usage.tokens_in);
+            sums.tokens_out = sums.tokens_out.saturating_add(usage.tokens_out);
             let cost = usage.cost.unwrap_or(0.0) + sums.cost.unwrap_or(0.0);
             sums.cost = Some(cost).filter(|cost| *cost > 0.0);
         }
         match event.kind.as_str() {
-            "turn" => sums.turns += 1,
+            "turn" => sums.turns = sums.turns.saturating_add(1),
             "tool" => {
-                sums.tools += 1;
+                sums.tools = sums.tools.saturating_add(1);
                 self.command = Some(event.text).filter(|c| !c.is_empty()).or(self.command.take());
             }
             "text" => self.text = Some(event.text),

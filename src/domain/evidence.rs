@@ -30,7 +30,7 @@ pub fn tests_run(output: &[u8]) -> Option<u64> {
         let group = found.iter().skip(1).flatten().next();
         let text = group.map(|group| String::from_utf8_lossy(group.as_bytes()).into_owned());
         let count: u64 = text.and_then(|text| text.parse().ok()).unwrap_or(0);
-        sum = Some(sum.unwrap_or(0) + count);
+        sum = Some(sum.unwrap_or(0_u64).saturating_add(count));
     }
     sum.or_else(|| has_passed_without_count(output).then_some(1))
 }

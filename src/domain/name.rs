@@ -64,7 +64,8 @@ impl FromStr for Oid {
 
     fn from_str(hex: &str) -> Result<Oid, Failure> {
         let bad = || Failure::fault("reading an object id", format!("{hex:?} is not one"));
-        if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
+        // A number may have a sign, and a digit of an id is none.
+        if !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) || !hex.len().is_multiple_of(2) {
             return Err(bad());
         }
         let raw: Option<Vec<u8>> =

@@ -155,7 +155,8 @@ impl<'s, 'e> Recorder<'s, 'e> {
                 }
             }
             Said::Usage(_, _, cost) => {
-                self.spent.set(self.spent.get() + cost);
+                // It has spent nothing less by saying so.
+                self.spent.set(self.spent.get() + cost.max(0.0));
                 if self.is_over_budget() {
                     self.broke.notify_one();
                 }

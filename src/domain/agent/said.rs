@@ -68,7 +68,11 @@ pub(super) fn claude(event: &Value, found: &mut Vec<Said>) {
             let (fresh, cached) =
                 (number(event, "/usage/input_tokens"), number(event, "/usage/cache_read_input_tokens"));
             let made = number(event, "/usage/cache_creation_input_tokens");
-            found.push(Said::Usage(fresh + cached + made, number(event, "/usage/output_tokens"), cost));
+            found.push(Said::Usage(
+                fresh.saturating_add(cached).saturating_add(made),
+                number(event, "/usage/output_tokens"),
+                cost,
+            ));
             match event.pointer("/is_error").and_then(Value::as_bool) {
                 Some(true) => found.push(Said::Error(text(event, "/result").to_owned())),
                 _ => words(found, text(event, "/result")),
@@ -120,7 +124,7 @@ pub(super) fn pi(event: &Value, found: &mut Vec<Said>) {
             parts.into_iter().flatten().for_each(|part| words(found, text(part, "/text")));
             let usage = |name: &str| number(event, &format!("/message/usage/{name}"));
             let cost = event.pointer("/message/usage/cost/total").and_then(Value::as_f64).unwrap_or(0.0);
-            found.push(Said::Usage(usage("input") + usage("cacheRead"), usage("output"), cost));
+            found.push(Said::Usage(usage("input").saturating_add(usage("cacheRead")), usage("output"), cost));
             if text(event, "/message/stopReason") == "error" {
                 found.push(Said::Error(text(event, "/message/errorMessage").to_owned()));
             }
@@ -144,7 +148,11 @@ pub(super) fn opencode(event: &Value, found: &mut Vec<Said>) {
         "step_finish" => {
             let tokens = |name: &str| number(event, &format!("/part/tokens/{name}"));
             let cost = event.pointer("/part/cost").and_then(Value::as_f64).unwrap_or(0.0);
-            found.push(Said::Usage(tokens("input") + tokens("cache/read"), tokens("output"), cost));
+            found.push(Said::Usage(
+                tokens("input").saturating_add(tokens("cache/read")),
+                tokens("output"),
+                cost,
+            ));
             if text(event, "/part/reason") == "stop" {
                 found.push(Said::Done);
             }
