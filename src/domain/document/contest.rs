@@ -39,8 +39,11 @@ impl<'a> Three<'a> {
                 })
                 .collect()
         };
-        let hunks = [hunks(&self.person, &at.person), hunks(&self.agent, &at.agent)];
-        let [mine, theirs] = [&hunks[0][..], &hunks[1][..]];
+        let mine = hunks(&self.person, &at.person);
+        let theirs = hunks(&self.agent, &at.agent);
+        let sides = [(&self.person.ids[..], at.person.start), (&self.agent.ids[..], at.agent.start)];
+        let theirs = weave::alike(at.base.start, sides, &mine, theirs);
+        let [mine, theirs] = [&mine[..], &theirs[..]];
         let mark = out.mark();
         let mut clashed = Vec::new();
         let near = self.near(mine, theirs);

@@ -49,7 +49,13 @@ pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result
     let names = match touched {
         Touched::Nothing => return Ok(grafted),
         _ if base == agent => return Ok(grafted),
-        _ if base == person => return Ok(Grafted { text: agent.to_owned(), ..grafted }),
+        _ if base == person => {
+            // What goes into components was read when it was made.
+            if *touched == Touched::Whole {
+                components(agent)?;
+            }
+            return Ok(Grafted { text: agent.to_owned(), ..grafted });
+        }
         Touched::Whole => {
             let merged = merge(base, person, agent);
             components(&merged.text)?;

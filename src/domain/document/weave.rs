@@ -67,6 +67,47 @@ pub fn trimmed<'a>(base: &'a [u32], side: &'a [u32]) -> (usize, &'a [u32], &'a [
     (head, &old[..old.len() - tail], &new[..new.len() - tail])
 }
 
+/// The hunks of the second side, where it did the same as the first between two lines that both kept: then in the same
+/// way. Of several ways to tell one change the comparison finds any, and told in two ways it would be made twice.
+pub fn alike(base: usize, sides: [(&[u32], usize); 2], mine: &[Hunk], theirs: Vec<Hunk>) -> Vec<Hunk> {
+    let mut told = Vec::with_capacity(theirs.len());
+    let mut next = [0, 0];
+    let mut at = [base, sides[0].1, sides[1].1];
+    loop {
+        let starts = [mine.get(next[0]), theirs.get(next[1])].map(|hunk| hunk.map(|hunk| hunk.base.start));
+        let Some(start) = starts.into_iter().flatten().min() else { return told };
+        // What was kept before it, in all three.
+        let kept = start - at[0];
+        let from = at.map(|at| at + kept);
+        let (first, mut end) = (next, start);
+        let all = [mine, &theirs[..]];
+        while let Some(side) =
+            (0..2).find(|side| all[*side].get(next[*side]).is_some_and(|h| h.base.start <= end))
+        {
+            let hunk = &all[side][next[side]];
+            end = end.max(hunk.base.end);
+            next[side] += 1;
+        }
+        // Up to the end of the stretch.
+        let ends = [0, 1].map(|side| match all[side][first[side]..next[side]].last() {
+            Some(last) => last.side.end + (end - last.base.end),
+            None => from[side + 1] + (end - start),
+        });
+        at = [end, ends[0], ends[1]];
+        let [one, other] = [0, 1].map(|side| &sides[side].0[from[side + 1]..ends[side]]);
+        let (ours, others) = (&mine[first[0]..next[0]], &theirs[first[1]..next[1]]);
+        if !ours.is_empty() && !others.is_empty() && one == other {
+            let moved = |at: usize| at - from[1] + from[2];
+            told.extend(ours.iter().map(|hunk| Hunk {
+                base: hunk.base.clone(),
+                side: moved(hunk.side.start)..moved(hunk.side.end),
+            }));
+        } else {
+            told.extend_from_slice(others);
+        }
+    }
+}
+
 fn differ(base: &[u32], side: &[u32]) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
     for op in capture_diff_slices(Algorithm::Myers, base, side) {
@@ -297,6 +338,20 @@ mod tests {
         assert_eq!(again, side);
         let other: Vec<u32> = (0..40_000).map(|n| 2000 + n).collect();
         assert_eq!(super::hunks(&base, &other), [Hunk { base: 0..40_000, side: 0..40_000 }]);
+    }
+
+    #[test]
+    fn one_change_is_told_in_one_way() {
+        // Behind what only the second side put in, both move the last of three to the front.
+        let (mine, theirs) = ([9, 3, 1, 2, 8], [7, 9, 3, 1, 2, 8]);
+        let moved = [Hunk { base: 1..1, side: 1..2 }, Hunk { base: 3..4, side: 4..4 }];
+        let first = Hunk { base: 0..0, side: 0..1 };
+        let other = vec![first.clone(), Hunk { base: 1..3, side: 2..2 }, Hunk { base: 4..4, side: 3..5 }];
+        let told = alike(0, [(&mine, 0), (&theirs, 0)], &moved, other.clone());
+        assert_eq!(told, [first, Hunk { base: 1..1, side: 2..3 }, Hunk { base: 3..4, side: 5..5 }]);
+        // Where they did not do the same, each stays as it was told.
+        let theirs = [7, 9, 3, 1, 5, 8];
+        assert_eq!(alike(0, [(&mine, 0), (&theirs, 0)], &moved, other.clone()), other);
     }
 
     #[test]
