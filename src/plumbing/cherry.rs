@@ -21,12 +21,15 @@ impl Repo {
         if !said.ok() {
             return Ok(Err(said.words()));
         }
-        let odd = |line: &str| Failure::fault("reading what git cherry says", format!("{line:?}"));
-        let sign = |line: &str| match line.split_once(' ') {
-            Some(("-", oid)) => Ok((oid.parse()?, true)),
-            Some(("+", oid)) => Ok((oid.parse()?, false)),
-            _ => Err(odd(line)),
-        };
         said.text().lines().map(sign).collect::<Result<Vec<(Oid, bool)>>>().map(Ok)
+    }
+}
+
+/// A line: `-` and a commit that is upstream, or `+` and one that is not.
+pub(super) fn sign(line: &str) -> Result<(Oid, bool)> {
+    match line.split_once(' ') {
+        Some(("-", oid)) => Ok((oid.parse()?, true)),
+        Some(("+", oid)) => Ok((oid.parse()?, false)),
+        _ => Err(Failure::fault("reading what git cherry says", format!("{line:?}"))),
     }
 }

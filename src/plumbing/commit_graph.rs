@@ -312,15 +312,16 @@ impl CommitGraph {
         raw.map_or(0, |raw| u32::from_le_bytes(*raw))
     }
 
-    fn span(&self, ends: usize, at: u32) -> Range<usize> {
+    /// What stands of `at` in the part that `ends` is of, which has so many.
+    fn span(&self, (ends, most): (usize, usize), at: u32) -> Range<usize> {
         let at = at as usize;
         let start = if at == 0 { 0 } else { self.number(ends, at - 1) };
-        start as usize..self.number(ends, at) as usize
+        start as usize..most.min(self.number(ends, at) as usize)
     }
 
     /// The parents of a commit. Those inside stand before it.
     pub(super) fn links(&self, at: u32) -> impl Iterator<Item = Link> {
-        self.span(self.link_ends, at).map(|n| {
+        self.span((self.link_ends, (self.outside - self.links) / 4), at).map(|n| {
             let link = self.number(self.links, n);
             match link.checked_sub(OUTSIDE) {
                 Some(out) => {
@@ -334,7 +335,8 @@ impl CommitGraph {
     }
 
     fn changed(&self, at: u32) -> impl Iterator<Item = u32> {
-        self.span(self.hash_ends, at).map(|n| self.number(self.hashes, n))
+        self.span((self.hash_ends, (self.bytes.len() - self.hashes) / 4), at)
+            .map(|n| self.number(self.hashes, n))
     }
 
     /// Whether the commit may have changed one of `paths`. If not, it has not.

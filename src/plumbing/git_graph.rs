@@ -94,7 +94,7 @@ impl Key {
 }
 
 /// The filters of one file.
-struct Filters {
+pub(super) struct Filters {
     /// The places in the whole graph that they are of.
     first: u32,
     count: u32,
@@ -105,11 +105,14 @@ struct Filters {
     hashes: u32,
 }
 
+/// git makes 7 of each path. More would only take long, and somebody else may have written that there are.
+const MOST: u32 = 64;
+
 /// What stands before the filters.
 const HEADER: usize = 12;
 
 impl Filters {
-    fn read(path: &Path, first: u32, count: u32) -> Option<Filters> {
+    pub(super) fn read(path: &Path, first: u32, count: u32) -> Option<Filters> {
         let file = std::fs::read(path).ok()?;
         let number = |at: usize| Some(u32::from_be_bytes(*file.get(at..)?.first_chunk()?));
         let offset = |at: usize| {
@@ -131,11 +134,13 @@ impl Filters {
             version,
             hashes,
         };
-        let fits = filters.ends.len() == count as usize * 4 && (1..=2).contains(&version) && hashes > 0;
+        let fits = filters.ends.len() == count as usize * 4
+            && (1..=2).contains(&version)
+            && (1..=MOST).contains(&hashes);
         fits.then_some(filters)
     }
 
-    fn may_have(&self, at: u32, keys: &[Key]) -> bool {
+    pub(super) fn may_have(&self, at: u32, keys: &[Key]) -> bool {
         let end = |at: u32| {
             let raw = self.ends.get(at as usize * 4..)?.first_chunk()?;
             Some(u32::from_be_bytes(*raw) as usize)

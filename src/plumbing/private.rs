@@ -312,11 +312,7 @@ impl Repo {
     }
 
     fn refuse_sizes(&self, listed: &[u8], quota: &Quota) -> Result<()> {
-        let sizes = listed.lines().map(|line| {
-            let (size, oid) = line.split_once_str(" ").unwrap_or((line, b""));
-            (size.to_str().ok().and_then(|s| s.parse().ok()).unwrap_or(u64::MAX), oid.as_bstr().to_string())
-        });
-        within(sizes, quota).map_err(Failure::Refusal)
+        within(sizes(listed), quota).map_err(Failure::Refusal)
     }
 
     /// Makes the index of the worktree that of its `HEAD`. Unlike a reset this looks at no file: that could run
@@ -351,6 +347,14 @@ impl Repo {
             .show(format!("git ls-tree {found}"))
             .into())
     }
+}
+
+/// What `cat-file --batch-check=%(objectsize) %(objectname)` says; a size that cannot be read is any.
+pub(super) fn sizes(listed: &[u8]) -> impl Iterator<Item = (u64, String)> {
+    listed.lines().map(|line| {
+        let (size, oid) = line.split_once_str(" ").unwrap_or((line, b""));
+        (size.to_str().ok().and_then(|s| s.parse().ok()).unwrap_or(u64::MAX), oid.as_bstr().to_string())
+    })
 }
 
 /// Refuses objects of these sizes if one is too large, or all of them are.

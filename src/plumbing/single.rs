@@ -77,16 +77,7 @@ impl Repo {
         // A name may look like a pattern.
         let call = call.env("GIT_LITERAL_PATHSPECS", "1");
         let said = self.git.expect(&call.reads())?.stdout;
-        let mut found: Vec<(Oid, BString)> = Vec::new();
-        // NUL, id, NUL; then line feed, name, NUL.
-        for field in said.split(|byte| *byte == 0).map(|field| field.trim_with(|c| c == '\n')) {
-            match (field.to_str().ok().and_then(|text| text.parse::<Oid>().ok()), found.last_mut()) {
-                (Some(oid), _) => found.push((oid, path.into())),
-                (None, Some((_, name))) if !field.is_empty() => *name = field.into(),
-                _ => {}
-            }
-        }
-        Ok(found)
+        Ok(named(&said, path))
     }
 
     /// A remote-tracking ref that has `commit`, if there is any.
@@ -183,4 +174,21 @@ impl Repo {
 
 fn mode_of_bits(bits: u32) -> Option<Mode> {
     [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink].into_iter().find(|mode| mode.octal() == bits)
+}
+
+/// What `log --name-only -z --format=%x00%H` says of `path`: NUL, id, NUL; then line feed, name, NUL.
+pub(super) fn named(said: &[u8], path: &BStr) -> Vec<(Oid, BString)> {
+    let mut found: Vec<(Oid, BString)> = Vec::new();
+    for field in said.split(|byte| *byte == 0) {
+        // A name may look like an id.
+        match (field.strip_prefix(b"\n"), found.last_mut()) {
+            (Some(called), Some((_, name))) if !called.is_empty() => *name = called.into(),
+            (Some(_), _) => {}
+            (None, _) => {
+                let oid = field.to_str().ok().and_then(|text| text.parse::<Oid>().ok());
+                found.extend(oid.map(|oid| (oid, path.into())));
+            }
+        }
+    }
+    found
 }

@@ -215,6 +215,12 @@ impl Objects {
     }
 
     pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
+        // One that git would not have written, and whose entries it would not find: somebody else made it.
+        if !tree.entries.is_sorted() {
+            let failure =
+                Failure::fault("writing a tree", "the entries of the one that it is made of are in disorder");
+            return Err(self.carry(failure));
+        }
         let mut bytes = Vec::new();
         gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
         self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(|failure| self.carry(failure))

@@ -15,10 +15,10 @@ use crate::verbs::session::Session;
 const BRANCHES: &str = "refs/heads/";
 
 /// One ref that is about to be pushed.
-struct Pushed {
-    from: Oid,
+pub(super) struct Pushed {
+    pub(super) from: Oid,
     /// Where it is on the other side, if it is there.
-    there: Option<Oid>,
+    pub(super) there: Option<Oid>,
 }
 
 /// What cannot be read of our own never fails a push: it is the person's, and goes where they say.
@@ -92,11 +92,13 @@ fn owed(session: &Session<'_>, remote: &str, input: &[u8]) -> Result<Vec<Owed>> 
     Ok(found)
 }
 
-fn parse(line: &str) -> Option<Pushed> {
-    let mut words = line.split(' ').skip(1);
-    let from: Oid = words.next()?.parse().ok()?;
-    let name = words.next()?;
+/// What is pushed stands first, as it was called: that may have blanks, as in `HEAD^{/some words}`.
+pub(super) fn parse(line: &str) -> Option<Pushed> {
+    let mut words = line.rsplitn(4, ' ');
     let there: Oid = words.next()?.parse().ok()?;
+    let name = words.next()?;
+    let from: Oid = words.next()?.parse().ok()?;
+    words.next()?;
     let goes = name.starts_with(BRANCHES) && from != from.null_like();
     goes.then(|| Pushed { from, there: Some(there).filter(|oid| *oid != oid.null_like()) })
 }

@@ -29,10 +29,10 @@ use std::path::PathBuf;
 const MOST: usize = 10;
 
 /// One ref that is pushed.
-struct Update {
-    old: Option<Oid>,
-    new: Option<Oid>,
-    name: RefName,
+pub(super) struct Update {
+    pub(super) old: Option<Oid>,
+    pub(super) new: Option<Oid>,
+    pub(super) name: RefName,
 }
 
 pub fn run(env: &Env, input: &mut Input, tell: &dyn Fn(&str)) -> Result<()> {
@@ -178,7 +178,7 @@ fn brought(
     Ok(found)
 }
 
-fn parse(line: &str) -> Option<Update> {
+pub(super) fn parse(line: &str) -> Option<Update> {
     let mut words = line.splitn(3, ' ');
     let mut oid = || words.next()?.parse::<Oid>().ok();
     let (old, new) = (oid()?, oid()?);

@@ -79,7 +79,7 @@ fn follow(held: &Landings<'_>, op: OpId, commits: Vec<(Oid, Oid)>) -> Result<()>
     Err(Failure::fault("taking the notes along", "they kept moving"))
 }
 
-fn pair(line: &[u8]) -> Option<(Oid, Oid)> {
+pub(super) fn pair(line: &[u8]) -> Option<(Oid, Oid)> {
     let mut words = line.split_str(" ").map(|word| word.to_str().ok()?.parse().ok());
     Some((words.next()??, words.next()??))
 }
