@@ -149,8 +149,12 @@ impl DocState {
     /// The step at commit `at`.
     pub fn at(repo: &Repo, at: Oid) -> Result<DocState> {
         let tree = repo.objects.tree_of(at)?;
-        let record = json(repo, tree, META)?
+        let record: DocRecord = json(repo, tree, META)?
             .ok_or_else(|| Failure::fault(format!("reading step {at}"), "it has no meta.json"))?;
+        // Somebody else may have written it, and turns and conflicts are walked over.
+        if record.turns.max(record.conflicts) >= MOST {
+            return Err(Failure::fault(format!("reading step {at}"), "it counts more than anybody has"));
+        }
         Ok(DocState { at, tree, record })
     }
 

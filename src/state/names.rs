@@ -8,6 +8,8 @@ use crate::domain::RefName;
 use crate::domain::RemoteName;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// The events of a worker's runs, beside its record.
 pub const EVENTS: &str = "events.jsonl";
@@ -183,7 +185,7 @@ const RESERVED: &[&str] = &[
 pub fn parse(name: &RefName) -> Option<Ours> {
     let name = name.as_str();
     let id = |prefix: &str| name.strip_prefix(prefix).filter(|rest| !rest.contains('/'));
-    let worker = |prefix: &str| id(prefix).and_then(|rest| rest.parse().ok());
+    let worker = |prefix: &str| id(prefix).and_then(spelled);
     match name {
         "refs/skein/format/1" => Some(Ours::Format),
         "refs/notes/skein/landed" => Some(Ours::LandedNotes),
@@ -191,18 +193,23 @@ pub fn parse(name: &RefName) -> Option<Ours> {
         _ => None
             .or_else(|| worker("refs/skein/worker/").map(Ours::Worker))
             .or_else(|| id("refs/skein/lane/").map(|c| Ours::Lane(c.to_owned())))
-            .or_else(|| id("refs/skein/bundle/").and_then(|r| r.parse().ok()).map(Ours::Bundle))
-            .or_else(|| id("refs/skein/queue/").and_then(|r| r.parse().ok()).map(Ours::Queued))
+            .or_else(|| id("refs/skein/bundle/").and_then(spelled).map(Ours::Bundle))
+            .or_else(|| id("refs/skein/queue/").and_then(spelled).map(Ours::Queued))
             .or_else(|| id("refs/skein/lease/").map(|name| Ours::Lease(name.to_owned())))
-            .or_else(|| id("refs/skein/doc/").and_then(|r| r.parse().ok()).map(Ours::Document))
+            .or_else(|| id("refs/skein/doc/").and_then(spelled).map(Ours::Document))
             .or_else(|| worker("refs/skein-local/head/").map(Ours::Head))
             .or_else(|| worker("refs/skein-local/wip/").map(Ours::Wip))
-            .or_else(|| id("refs/skein-local/seen/").and_then(|id| id.parse().ok()).map(Ours::Seen))
+            .or_else(|| id("refs/skein-local/seen/").and_then(spelled).map(Ours::Seen))
             .or_else(|| id("refs/skein/archive/").map(|a| Ours::Archive(a.to_owned())))
             .or_else(|| id("refs/skein-local/kept/").map(|a| Ours::Kept(a.to_owned())))
-            .or_else(|| id("refs/skein-local/candidate/").and_then(|r| r.parse().ok()).map(Ours::Candidate))
+            .or_else(|| id("refs/skein-local/candidate/").and_then(spelled).map(Ours::Candidate))
             .or_else(|| RESERVED.iter().any(|r| name.starts_with(r)).then_some(Ours::Reserved)),
     }
+}
+
+/// The identity that is written just so: spelled otherwise it would be a second ref of the same thing.
+fn spelled<T: FromStr + Display>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|id: &T| id.to_string() == text)
 }
 
 /// Where the record of a worker holds its `n`th delta.
@@ -223,8 +230,9 @@ mod tests {
         assert_eq!(parse(&archive("abc", "2026-01")?), Some(Ours::Archive("abc-2026-01".into())));
         assert_eq!(parse(&lane("abc")?), Some(Ours::Lane("abc".into())));
         assert_eq!(parse(&format()?), Some(Ours::Format));
+        let loud = format!("refs/skein/worker/{}", id.to_string().to_ascii_uppercase());
         for stranger in
-            ["refs/skein/worker", "refs/skein/worker/a/b", "refs/skein/x", "refs/skein-local/head"]
+            ["refs/skein/worker", "refs/skein/worker/a/b", "refs/skein/x", "refs/skein-local/head", &loud]
         {
             assert_eq!(parse(&RefName::new(stranger)?), None, "{stranger}");
         }

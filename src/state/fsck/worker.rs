@@ -47,7 +47,9 @@ impl Audit<'_> {
         if let (Some(record), Some((oid, commit, _))) = (&newest, chain.last()) {
             self.brief(name, *oid, commit);
             self.kind(name, *oid, commit, record);
-            for n in 1..=record.deltas {
+            // No record adds more than one, whatever it says; that it says more is told above.
+            let most = u32::try_from(chain.len()).unwrap_or(u32::MAX);
+            for n in 1..=record.deltas.min(most) {
                 self.delta(name, &chain, record, n);
             }
         }
