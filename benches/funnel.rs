@@ -29,7 +29,7 @@ fn main() {
     }
     println!("| what | ours | plain git | ratio | limit |");
     println!("|---|---|---|---|---|");
-    let parts: [(&str, fn()); 13] = [
+    let parts: [(&str, fn()); 14] = [
         ("start", cold_start),
         ("merges", merges),
         ("land", land),
@@ -43,6 +43,7 @@ fn main() {
         ("status", long::status),
         ("overlap", long::overlap),
         ("documents", documents::documents),
+        ("document-merge", documents::merges),
     ];
     for (name, part) in parts {
         if named.is_empty() || named.iter().any(|n| n == name) {

@@ -11,10 +11,13 @@
 //! | `plumbing` | everything that touches git |
 //! | `domain` | words and decisions, pure |
 //!
-//! `fault` stands outside the rooms: it is empty unless the crate is built for its tests.
+//! `fault` and `fuzz` stand outside the rooms: the first is empty, the second not there, unless the crate is built for
+//! its tests.
 
 mod domain;
 mod fault;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod host;
 mod plumbing;
 mod state;
@@ -35,4 +38,18 @@ pub fn bench_merge(objects: &std::path::Path, trees: [&str; 3], times: usize) ->
 #[cfg(feature = "bench")]
 pub fn bench_overlaps(objects: &std::path::Path, works: &[(String, String)]) -> Option<(usize, usize, f64)> {
     verbs::bench_overlaps(objects, works).ok()
+}
+
+/// For `benches/` only: what a person and an agent made of the document `base`, merged `times` over in one process.
+/// Gives how many places clash, and the milliseconds of each run.
+#[cfg(feature = "bench")]
+pub fn bench_document_merge(base: &str, person: &str, agent: &str, times: usize) -> (usize, Vec<f64>) {
+    let mut clashes = 0;
+    let run = |_| {
+        let started = std::time::Instant::now();
+        clashes = domain::document::merge(base, person, agent).clashes.len();
+        started.elapsed().as_secs_f64() * 1e3
+    };
+    let millis = (0..times).map(run).collect();
+    (clashes, millis)
 }

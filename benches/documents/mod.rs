@@ -125,6 +125,51 @@ impl Pair {
     }
 }
 
+/// The merge of a document of 100 KB, in process, beside `git merge-file`; each side has 100 edits.
+pub fn merges() {
+    let place = Place::bare(1);
+    for (kind, limit) in [("apart", 2.0), ("in the same lines", 20.0), ("against each other", 20.0)] {
+        let [base, person, agent] = sides(kind);
+        let (clashes, ours) = git_skein::bench_document_merge(&base, &person, &agent, 2 * ROUNDS);
+        assert_eq!(clashes, if kind == "against each other" { EDITS } else { 0 }, "{kind}");
+        for (name, text) in [("base", &base), ("person", &person), ("agent", &agent)] {
+            std::fs::write(place.repo().join(name), text).unwrap();
+        }
+        // It exits with the number of conflicts.
+        let git = (0..2 * ROUNDS).map(|_| {
+            place.millis("sh", &["-c", "git merge-file -p person base agent >merged; test $? -le 127"])
+        });
+        let pairs: Vec<(f64, f64)> = ours.into_iter().zip(git).collect();
+        let median = crate::median(pairs.iter().map(|p| p.0).collect());
+        assert!(median <= limit, "merging edits {kind} took {median} ms");
+        row(
+            &format!("merge of a document of 100 KB, {EDITS} edits a side {kind}; limit in ms"),
+            pairs,
+            limit,
+        );
+    }
+}
+
+const EDITS: usize = 100;
+
+/// A document, and what a person and an agent made of it.
+fn sides(kind: &str) -> [String; 3] {
+    let line = |n: usize| format!("Line {n} of what was said before, about so long.\n");
+    let side = |who: &str, at: usize| -> String {
+        let edited = |n: usize| match (kind, n % 20 == at, n / 20 % 3) {
+            (_, false, _) => line(n),
+            ("apart", true, 0) => format!("{}{who} put in line {n}.\n", line(n)),
+            ("apart", true, 1) => String::new(),
+            ("in the same lines", true, _) if who == "mine" => line(n).replace("Line", who),
+            ("in the same lines", true, _) => line(n).replace("long", who),
+            (_, true, _) => line(n).replace("before", who),
+        };
+        (0..20 * EDITS).map(edited).collect()
+    };
+    let apart = if kind == "apart" { 12 } else { 5 };
+    [(0..20 * EDITS).map(line).collect(), side("mine", 5), side("theirs", apart)]
+}
+
 /// A document of 10,000 turns lists them.
 fn turns() {
     let place = Place::new(10);
