@@ -27,6 +27,7 @@ mod endings;
 mod events;
 mod faults;
 mod fsck;
+mod fuzz;
 mod gates;
 mod golden;
 mod headless;

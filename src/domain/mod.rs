@@ -17,6 +17,8 @@ mod evidence;
 mod exit;
 mod failure;
 mod family;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod hex;
 mod hook;
 mod inbox;

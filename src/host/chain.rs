@@ -69,7 +69,7 @@ fn words(file: &Path, name: &Path) -> Vec<OsString> {
 }
 
 /// The shell that the first line names, with its options; git takes a text without such a line for one of `sh`.
-fn interpreter(head: &[u8]) -> Option<Vec<OsString>> {
+pub(super) fn interpreter(head: &[u8]) -> Option<Vec<OsString>> {
     let Some(line) = head.strip_prefix(b"#!") else {
         let text = !head.is_empty() && !head.contains(&0);
         return text.then(|| vec!["sh".into()]);

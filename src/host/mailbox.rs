@@ -101,7 +101,7 @@ pub fn collect(outbox: &Path, limit: u64) -> Result<Vec<Found>> {
 }
 
 /// The name of a request, if a file has one that we would give.
-fn called(name: &CStr) -> Option<String> {
+pub(super) fn called(name: &CStr) -> Option<String> {
     let name = name.to_str().ok()?.strip_suffix(KIND)?;
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (!name.is_empty() && name.len() <= 100 && name.chars().all(fine)).then(|| name.to_owned())

@@ -9,6 +9,8 @@ mod edited;
 mod ending;
 mod env;
 mod file;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod holders;
 mod jail;
 mod launch;

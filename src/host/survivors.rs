@@ -18,6 +18,8 @@ use proc::is_zombie;
 pub use proc::left_by;
 #[cfg(target_os = "linux")]
 pub use proc::marked;
+#[cfg(all(target_os = "linux", feature = "fuzz"))]
+pub(super) use proc::name_in;
 #[cfg(target_os = "linux")]
 pub use proc::start_time;
 
@@ -133,6 +135,12 @@ mod proc {
 
     fn process(pid: u32) -> Option<Process> {
         parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name in a line of `/proc/<pid>/stat`.
+    #[cfg(feature = "fuzz")]
+    pub fn name_in(stat: &[u8]) -> Option<String> {
+        parse(1, stat).map(|process| process.name)
     }
 
     /// The name stands in brackets and may itself hold brackets, spaces and any other byte.

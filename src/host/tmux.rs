@@ -142,9 +142,7 @@ impl Tmux {
     /// screen is empty.
     pub fn screen(&self, pane: &str, lines: u32) -> Result<Vec<u8>> {
         let text = self.tell(&["capture-pane", "-p", "-J", "-t", pane, "-S", &format!("-{lines}")])?;
-        let mut shown: Vec<&[u8]> = text.trim_end().lines().collect();
-        shown.dedup_by(|line, before| line.is_empty() && before.is_empty());
-        Ok(last_lines(&[shown.join(&b'\n'), vec![b'\n']].concat(), lines))
+        Ok(shown(&text, lines))
     }
 
     /// Brings the client that we run in to the pane.
@@ -156,6 +154,12 @@ impl Tmux {
     pub fn close(&self, pane: &str) -> Result<()> {
         self.tell(&["kill-pane", "-t", pane]).map(drop)
     }
+}
+
+pub(super) fn shown(screen: &[u8], lines: u32) -> Vec<u8> {
+    let mut shown: Vec<&[u8]> = screen.trim_end().lines().collect();
+    shown.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    last_lines(&[shown.join(&b'\n'), vec![b'\n']].concat(), lines)
 }
 
 /// The last `lines` lines of a text.

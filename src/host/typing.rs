@@ -96,14 +96,14 @@ pub(super) fn harmless(text: &str) -> String {
 }
 
 /// How often the screen has all lines of the text, however they are broken and framed there.
-fn times(screen: &[u8], text: &str) -> usize {
+pub(super) fn times(screen: &[u8], text: &str) -> usize {
     let screen = squeezed(&String::from_utf8_lossy(screen));
     let lines = text.lines().map(squeezed).filter(|line| !line.is_empty());
     lines.map(|line| screen.matches(&line).count()).min().unwrap_or(0)
 }
 
 /// Without blanks and the lines that frames are made of.
-fn squeezed(text: &str) -> String {
+pub(super) fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c)).collect()
 }
 

@@ -65,7 +65,7 @@ pub struct Unpacked {
 }
 
 impl Header {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let needs = self.needs.map(|oid| format!("-{oid}\n")).unwrap_or_default();
         let signature = match self.format {
             "sha256" => "# v3 git bundle\n@object-format=sha256\n",
@@ -75,7 +75,7 @@ impl Header {
     }
 
     /// The header of a file that begins with `bytes`; else whether it is one of git's at all.
-    fn parse(bytes: &[u8]) -> std::result::Result<Header, bool> {
+    pub(super) fn parse(bytes: &[u8]) -> std::result::Result<Header, bool> {
         let version =
             ["# v2 git bundle\n", "# v3 git bundle\n"].iter().position(|v| bytes.starts_with(v.as_bytes()));
         let version = version.ok_or(false)?;

@@ -126,7 +126,7 @@ fn config(common: &Path, git: &Git, note: &dyn Fn(&Path) -> PathBuf) -> Option<C
 }
 
 /// The keys and values of one file, as `git config --list` has them.
-fn pairs(bytes: &[u8], to: &mut Vec<(String, String)>) -> Option<()> {
+pub(super) fn pairs(bytes: &[u8], to: &mut Vec<(String, String)>) -> Option<()> {
     if bytes.contains(&b'\r') || bytes.contains(&0) || bytes.starts_with(b"\xef\xbb\xbf") {
         return None;
     }

@@ -91,7 +91,7 @@ impl Known {
 }
 
 /// The entry that begins at `start`, if there is a whole one.
-fn entry(bytes: &[u8], start: usize) -> Option<(Oid, Kind, Range<usize>)> {
+pub(super) fn entry(bytes: &[u8], start: usize) -> Option<(Oid, Kind, Range<usize>)> {
     let width = usize::from(*bytes.get(start)?);
     let kind_at = start + 1 + width;
     let oid = Oid::from_bytes(bytes.get(start + 1..kind_at)?)?;

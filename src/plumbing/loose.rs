@@ -59,7 +59,7 @@ fn stamp(common: &Path) -> Option<(u64, SystemTime, u64)> {
 }
 
 /// Each ref is a file of its own to open, so the first prefix is listed beside the others.
-fn list_once(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
+pub(super) fn list_once(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) -> Result<Vec<Ref>> {
     let below = |prefixes: &[&str]| -> Result<Vec<Ref>> {
         let store = store(common, hash);
         let found = items(&store, prefixes)?.into_iter().map(|item| resolve(&store, item));

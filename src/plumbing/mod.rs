@@ -11,6 +11,8 @@ mod dirty;
 mod discover;
 mod disk;
 mod durable;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod git;
 mod git_graph;
 mod history;

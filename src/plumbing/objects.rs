@@ -126,7 +126,7 @@ pub struct Objects {
 
 impl Objects {
     /// Opens the store at `dir` (an `objects` folder) of a whole repository; see [`Objects::lacking`].
-    #[cfg(any(test, feature = "bench"))]
+    #[cfg(any(test, feature = "bench", feature = "fuzz"))]
     pub fn open(dir: &Path, format: &str) -> Result<Objects> {
         Objects::lacking(dir, format, Lack::default())
     }

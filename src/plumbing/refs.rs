@@ -123,7 +123,7 @@ impl Repo {
     }
 }
 
-fn parse(line: &[u8]) -> Result<Ref> {
+pub(super) fn parse(line: &[u8]) -> Result<Ref> {
     let mut fields = line.split(|b| *b == 0);
     let mut field = || fields.next().unwrap_or_default().to_str_lossy().into_owned();
     let (oid, symref, name) = (field(), field(), field());

@@ -245,16 +245,16 @@ impl Repo {
 const APART: &str = "--skein-apart";
 
 /// What git says of a repository.
-struct Said<'s> {
-    bare: &'s [u8],
-    format: &'s [u8],
-    git_dir: &'s [u8],
-    common: &'s [u8],
-    top: Option<&'s [u8]>,
+pub(super) struct Said<'s> {
+    pub(super) bare: &'s [u8],
+    pub(super) format: &'s [u8],
+    pub(super) git_dir: &'s [u8],
+    pub(super) common: &'s [u8],
+    pub(super) top: Option<&'s [u8]>,
 }
 
 impl Said<'_> {
-    fn parse(bytes: &[u8]) -> Option<Said<'_>> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Said<'_>> {
         let (bare, rest) = bytes.split_once_str("\n")?;
         let (format, rest) = rest.split_once_str("\n")?;
         let apart = format!("\n{APART}\n");

@@ -153,7 +153,7 @@ impl Lack {
 }
 
 /// Takes the parents out of a commit. They follow its tree, one a line.
-fn orphan(commit: &mut Vec<u8>) {
+pub(super) fn orphan(commit: &mut Vec<u8>) {
     let Some(start) = commit.find_byte(b'\n').map(|end| end + 1) else { return };
     let mut end = start;
     while commit[end..].starts_with(b"parent ") {

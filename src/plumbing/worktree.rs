@@ -357,7 +357,7 @@ pub(super) fn split(bytes: &[u8]) -> Vec<BString> {
     bytes.split(|b| *b == 0).filter(|p| !p.is_empty()).map(BString::from).collect()
 }
 
-fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {
+pub(super) fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {
     let mut found = Vec::new();
     for line in bytes.split(|b| *b == 0).filter(|l| !l.is_empty()) {
         let (key, value) = line.split_once_str(" ").unwrap_or((line, b""));
@@ -378,7 +378,7 @@ fn parse_worktrees(bytes: &[u8]) -> Vec<Worktree> {
 }
 
 /// Lines of `--porcelain=v2 -z`: `1 XY …8 fields… path`, `u XY …10 fields… path`, `? path`.
-fn parse_status(bytes: &[u8]) -> Vec<Dirty> {
+pub(super) fn parse_status(bytes: &[u8]) -> Vec<Dirty> {
     let mut found = Vec::new();
     for line in bytes.split(|b| *b == 0).filter(|l| !l.is_empty()) {
         let fields = match line[0] {

@@ -6,6 +6,8 @@ mod document;
 mod draft;
 mod evidence;
 mod fsck;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod join;
 mod lane;
 mod local;

@@ -4,6 +4,8 @@ mod ci;
 mod cli;
 mod demo;
 mod dock;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod hooks;
 mod mcp;
 mod present;

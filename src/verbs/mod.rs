@@ -21,6 +21,8 @@ pub mod events;
 mod finish;
 pub mod freeze;
 pub mod fsck;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod gate;
 mod graph;
 pub mod hooks;

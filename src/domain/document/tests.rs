@@ -1,5 +1,3 @@
-mod interleaved;
-
 use super::*;
 
 /// A generator with a fixed seed: xorshift.

@@ -54,6 +54,16 @@ impl Default for Limits {
     }
 }
 
+/// Whether `rules`, as an ignore file at the top has them, ignore `path`; and whether those at birth do.
+#[cfg(feature = "fuzz")]
+pub(in crate::plumbing) fn ignored(rules: &BString, path: &BStr, is_folder: bool) -> [bool; 2] {
+    let mut all = rules::Rules::default();
+    let depth = all.enter(b"".into(), Some(rules), Some(rules));
+    let told = [all.ignores(path, is_folder), all.ignored_at_birth(path, is_folder)];
+    all.leave(depth);
+    told
+}
+
 /// Why something that stands in the tree is not in the capture. Except for [`Skipped::Special`], what the
 /// commit has at the path stays: a thing that could not be read was not deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,6 +15,10 @@ pub use finding::Finding;
 pub use finding::Level;
 pub use notes::followed as followed_notes;
 pub use notes::noted_ops;
+#[cfg(feature = "fuzz")]
+pub use notes::op_of;
+#[cfg(feature = "fuzz")]
+pub use notes::version_of;
 
 use crate::domain::Oid;
 use crate::domain::OpId;

@@ -200,13 +200,13 @@ fn lines(repo: &Repo, at: Oid) -> Result<Lines> {
     Ok(all)
 }
 
-fn op_of(line: &str) -> Option<OpId> {
+pub fn op_of(line: &str) -> Option<OpId> {
     match decode::<LandedNote>(line.as_bytes()) {
         Read::Known(note) => Some(note.op),
         Read::Unknown(_) => None,
     }
 }
 
-fn version_of(line: &str) -> Option<u64> {
+pub fn version_of(line: &str) -> Option<u64> {
     serde_json::from_str::<serde_json::Value>(line).ok()?.get("v")?.as_u64()
 }

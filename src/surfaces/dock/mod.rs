@@ -3,6 +3,8 @@
 
 mod act;
 mod ansi;
+#[cfg(feature = "fuzz")]
+pub use ansi::lines as ansi_lines;
 mod keys;
 mod look;
 mod model;

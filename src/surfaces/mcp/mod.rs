@@ -32,20 +32,47 @@ pub fn run(env: &Env) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::fault("starting the runtime", e))?;
     let desk = Tools { env: Arc::new(env.clone()), list: tools::list() };
-    let ended = runtime.block_on(serve(desk));
+    let ended = runtime.block_on(serve(desk, (tokio::io::stdin(), tokio::io::stdout())));
     // A call may still wait for a person, and nobody for it.
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(tools: Tools) -> Result<()> {
-    let served = rmcp::serve_server(tools, (tokio::io::stdin(), tokio::io::stdout())).await;
+async fn serve<I, O>(tools: Tools, (input, output): (I, O)) -> Result<()>
+where
+    I: tokio::io::AsyncRead + Unpin + Send + 'static,
+    O: tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let served = rmcp::serve_server(tools, (input, output)).await;
     let running = match served {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(e) => return Err(Failure::fault("beginning to speak the Model Context Protocol", e)),
     };
     running.waiting().await.map(drop).map_err(|e| Failure::fault("serving tools", e))
+}
+
+/// What is answered to `input`, up to its end, by one who speaks for no worker.
+#[cfg(feature = "fuzz")]
+pub fn answered(env: &Env, input: &[u8]) -> Vec<u8> {
+    use std::sync::LazyLock;
+    use tokio::io::AsyncReadExt;
+    static LIST: LazyLock<Vec<Tool>> = LazyLock::new(tools::list);
+    let desk = Tools { env: Arc::new(env.clone()), list: LIST.clone() };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return Vec::new();
+    };
+    let input = std::io::Cursor::new(input.to_vec());
+    let said = runtime.block_on(async {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 20);
+        let served = tokio::spawn(async { serve(desk, (input, ours)).await.is_ok() });
+        let mut said = Vec::new();
+        let _ = theirs.read_to_end(&mut said).await;
+        let _ = served.await;
+        said
+    });
+    runtime.shutdown_background();
+    said
 }
 
 #[derive(Clone)]

@@ -79,10 +79,20 @@ fn theirs(session: &Session<'_>) -> Result<Theirs> {
         return Ok(Theirs::default());
     };
     let Some(bytes) = crate::host::read_optional(&path)? else { return Ok(Theirs::default()) };
-    toml::from_str(&String::from_utf8_lossy(&bytes)).map_err(|e| {
+    read(&String::from_utf8_lossy(&bytes)).map_err(|e| {
         Refusal::new(Token::BadTasks, format!("{}: {}", path.display(), e.message()))
             .show(format!("cat {}", crate::host::quoted(&path)))
             .next("mend it, or give --agent")
             .into()
     })
+}
+
+fn read(text: &str) -> std::result::Result<Theirs, toml::de::Error> {
+    toml::from_str(text)
+}
+
+/// The names of the agents that such a file has.
+#[cfg(feature = "fuzz")]
+pub fn agents_in(text: &str) -> Vec<String> {
+    read(text).map(|theirs| theirs.agents.into_keys().collect()).unwrap_or_default()
 }

@@ -20,6 +20,8 @@ mod send;
 mod turns;
 
 pub use crate::state::ConflictRecord;
+#[cfg(feature = "fuzz")]
+pub use agents::agents_in;
 pub use answer::Answered;
 pub use answer::Given;
 pub use answer::Responded;

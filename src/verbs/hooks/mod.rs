@@ -3,6 +3,8 @@
 
 mod commit;
 mod fence;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod merged;
 mod place;
 mod push;
