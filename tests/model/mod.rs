@@ -12,6 +12,7 @@ mod truth;
 use crate::support::acts::Dice;
 use crate::support::tally::regressions;
 use crate::support::tally::tally;
+use std::io::Write;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::sync::Mutex;
@@ -47,7 +48,7 @@ impl Strike {
                 let done = catch_unwind(AssertUnwindSafe(|| case(&mut place, *seed)));
                 match done.unwrap_or_else(|panic| Err(words(&*panic))) {
                     Ok(()) => tally(self.tally, 1),
-                    Err(why) => wrong.lock().unwrap().push(format!("{} {seed}\n   {why}", self.name)),
+                    Err(why) => found(&wrong, format!("{} {seed}\n   {why}", self.name)),
                 }
             }
         };
@@ -59,6 +60,12 @@ impl Strike {
         assert!(wrong.is_empty(), "{} for model.txt:\n{}", wrong.len(), wrong.join("\n"));
         assert!(next.into_inner() > self.count, "nothing was tried");
     }
+}
+
+/// Keeps what went wrong, and tells of it at once: the rest may take long.
+fn found(wrong: &Mutex<Vec<String>>, what: String) {
+    writeln!(std::io::stderr().lock(), "for model.txt: {what}").unwrap();
+    wrong.lock().unwrap().push(what);
 }
 
 /// What failed once in the harness `name`.

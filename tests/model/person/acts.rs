@@ -49,7 +49,7 @@ fn tidied(scene: &mut Scene, args: &[&str]) -> Result<(), String> {
         for operation in ["merge", "rebase"] {
             scene.git(&[operation, "--abort"]);
         }
-        if scene.world.git(["ls-files", "--unmerged"]) != "" {
+        if !scene.world.git(["ls-files", "--unmerged"]).is_empty() {
             scene.git(&["reset", "-q", "--hard"]);
         }
     }
@@ -78,7 +78,10 @@ fn commit(scene: &mut Scene, n: u64) -> Result<(), String> {
 }
 
 fn rebase(scene: &mut Scene, n: u64) -> Result<(), String> {
-    tidied(scene, if n % 2 == 0 { &["rebase", "-q", "main", "topic"] } else { &["rebase", "-q", "topic"] })
+    tidied(
+        scene,
+        if n.is_multiple_of(2) { &["rebase", "-q", "main", "topic"] } else { &["rebase", "-q", "topic"] },
+    )
 }
 
 fn merge(scene: &mut Scene, n: u64) -> Result<(), String> {
@@ -146,7 +149,7 @@ fn movetree(scene: &mut Scene, n: u64) -> Result<(), String> {
 }
 
 fn gc(scene: &mut Scene, n: u64) -> Result<(), String> {
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         // What only a log keeps goes with it, as the person wants it.
         scene.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
     }
@@ -173,6 +176,6 @@ fn worker(scene: &mut Scene, n: u64, commits: bool) -> Result<(), String> {
 fn clock(scene: &mut Scene, n: u64) -> Result<(), String> {
     const DAY: u64 = 86_400_000;
     let by = [1, 60_000, DAY, 3650 * DAY][n as usize % 4];
-    scene.now = if n / 4 % 2 == 0 { scene.now + by } else { scene.now.saturating_sub(by) };
+    scene.now = if (n / 4).is_multiple_of(2) { scene.now + by } else { scene.now.saturating_sub(by) };
     Ok(())
 }

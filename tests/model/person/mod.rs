@@ -7,6 +7,7 @@ mod look;
 mod scene;
 mod verbs;
 
+use super::found;
 use super::kept;
 use super::words;
 use crate::support::World;
@@ -27,6 +28,9 @@ use std::time::Instant;
 
 /// No longer is a sequence made shorter.
 const SHRINKING: Duration = Duration::from_secs(120);
+
+/// Landings that were acknowledged in all sequences.
+static LANDED: AtomicUsize = AtomicUsize::new(0);
 
 /// One step, with a number that says which of all there are.
 #[derive(Debug, Clone)]
@@ -115,6 +119,8 @@ fn play(template: &World, ops: &[Op]) -> Option<(usize, String)> {
         scene.end().map_err(|why| format!("at the end: {why}"))
     }));
     tally("step beside a person", done as u64);
+    tally("landing beside a person", scene.acks.len() as u64);
+    LANDED.fetch_add(scene.acks.len(), Ordering::SeqCst);
     outcome.unwrap_or_else(|panic| Err(words(&*panic))).err().map(|why| (done, why))
 }
 
@@ -153,7 +159,7 @@ fn nothing_is_lost_beside_a_person() {
         while let Some(ops) = all.get(next.fetch_add(1, Ordering::SeqCst)) {
             let Some((done, why)) = play(&template, ops) else { continue };
             let (short, why) = shrunk(&template, &ops[..done], why);
-            wrong.lock().unwrap().push(format!("person {}\n   {why}", line(&short)));
+            found(&wrong, format!("person {}\n   {why}", line(&short)));
         }
     };
     std::thread::scope(|scope| {
@@ -163,8 +169,12 @@ fn nothing_is_lost_beside_a_person() {
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} for model.txt:\n{}", wrong.len(), wrong.join("\n"));
     assert!(next.into_inner() > old + count, "nothing was played");
+    assert!(LANDED.load(Ordering::SeqCst) >= count, "hardly anything landed");
     tally("sequence beside a person", all.len() as u64);
 }
+
+/// A name, and how it is lost.
+type Loss = (&'static str, fn(&World));
 
 /// What the model would say if something were lost.
 #[test]
@@ -175,7 +185,7 @@ fn a_loss_is_seen() {
             world.git(["update-ref", "-d", &name]);
         }
     }
-    let losses: [(&str, fn(&World)); 6] = [
+    let losses: [Loss; 6] = [
         ("a snapshot", |world| delete(world, "refs/skein-local/wip")),
         ("the tip of a worker", |world| delete(world, "refs/skein-local")),
         ("what was typed", |world| world.write("a.txt", "gone\n")),

@@ -135,7 +135,7 @@ fn both(scene: &mut Scene, n: u64) -> Result<(), String> {
         words.iter().map(|w| w.replace("{}", &name)).collect()
     };
     let mut verbs = vec![choice(scene, n), choice(scene, n / 9 + 1)];
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         verbs.push(choice(scene, n / 27 + 2));
     }
     scene.tool(&verbs).map(drop)
