@@ -41,8 +41,10 @@ impl<'a> Three<'a> {
         };
         let mine = hunks(&self.person, &at.person);
         let theirs = hunks(&self.agent, &at.agent);
-        let sides = [(&self.person.ids[..], at.person.start), (&self.agent.ids[..], at.agent.start)];
-        let theirs = weave::alike(at.base.start, sides, &mine, theirs);
+        let both = weave::both([at.base.start, at.person.start, at.agent.start], [&mine, &theirs]);
+        out.doubt(both.iter().flat_map(|both| self.doubts(both, [&mine, &theirs])));
+        out.doubt(self.new_in_both([&mine, &theirs]));
+        let theirs = weave::alike(&both, [&self.person.ids, &self.agent.ids], &mine, theirs);
         let [mine, theirs] = [&mine[..], &theirs[..]];
         let mark = out.mark();
         let mut clashed = Vec::new();

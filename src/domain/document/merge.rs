@@ -32,10 +32,23 @@ pub fn merge(base: &str, person: &str, agent: &str) -> Merged {
         return Merged { text: agent.to_owned(), clashes: Vec::new() };
     }
     let three = Three::of(base, person, agent);
-    let mut out = Out::of(&three);
+    let (merged, doubts) = woven(&three);
+    let twice = three.too_many(&doubts, &merged.text);
+    if twice == 0 {
+        return merged;
+    }
+    // What both did is as good as old, and what each did beside it is looked at again.
+    let base = three.with_what_both_did();
+    let again = woven(&Three::of(&base, person, agent)).0;
+    if three.too_many(&doubts, &again.text) < twice && three.has_all(&again) { again } else { merged }
+}
+
+fn woven(three: &Three<'_>) -> (Merged, Vec<u32>) {
+    let mut out = Out::of(three);
     let body = three.front(&mut out);
     three.woven(body, &mut out);
-    out.merged(&three)
+    let doubts = out.doubts().to_vec();
+    (out.merged(three), doubts)
 }
 
 #[cfg(test)]

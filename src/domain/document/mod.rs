@@ -17,6 +17,7 @@ mod outline;
 mod patch;
 mod tasks;
 mod three;
+mod twice;
 mod union;
 mod weave;
 mod words;

@@ -91,6 +91,8 @@ pub struct Out<'a> {
     ending: &'static str,
     /// The line ending of the base, if the person gave the document another.
     was: Option<&'static str>,
+    /// Lines that both put in, so near to each other that they may be there twice.
+    doubts: Vec<u32>,
 }
 
 impl<'a> Out<'a> {
@@ -98,7 +100,7 @@ impl<'a> Out<'a> {
         let (base, person) = (three.base.ending(), three.person.ending());
         let ending = person.or(base).or(three.agent.ending()).unwrap_or("\n");
         let was = base.filter(|base| *base != ending);
-        Out { lines: Vec::new(), clashes: Vec::new(), ending, was }
+        Out { lines: Vec::new(), clashes: Vec::new(), ending, was, doubts: Vec::new() }
     }
 
     /// How much there is; `back_to` takes away what came after.
@@ -109,6 +111,14 @@ impl<'a> Out<'a> {
     pub fn back_to(&mut self, [lines, clashes]: [usize; 2]) {
         self.lines.truncate(lines);
         self.clashes.truncate(clashes);
+    }
+
+    pub fn doubt(&mut self, lines: impl IntoIterator<Item = u32>) {
+        self.doubts.extend(lines);
+    }
+
+    pub fn doubts(&self) -> &[u32] {
+        &self.doubts
     }
 
     pub fn line(&mut self, text: Cow<'a, str>, end: &'a str) {

@@ -67,45 +67,57 @@ pub fn trimmed<'a>(base: &'a [u32], side: &'a [u32]) -> (usize, &'a [u32], &'a [
     (head, &old[..old.len() - tail], &new[..new.len() - tail])
 }
 
-/// The hunks of the second side, where it did the same as the first between two lines that both kept: then in the same
-/// way. Of several ways to tell one change the comparison finds any, and told in two ways it would be made twice.
-pub fn alike(base: usize, sides: [(&[u32], usize); 2], mine: &[Hunk], theirs: Vec<Hunk>) -> Vec<Hunk> {
-    let mut told = Vec::with_capacity(theirs.len());
-    let mut next = [0, 0];
-    let mut at = [base, sides[0].1, sides[1].1];
+/// What both changed of the base between two lines that both kept: where that is in each of the three, and by which of
+/// the hunks of each side.
+pub struct Both {
+    pub at: [Range<usize>; 3],
+    pub hunks: [Range<usize>; 2],
+}
+
+/// All of them. `starts` is where the three begin that the hunks are of.
+pub fn both(starts: [usize; 3], hunks: [&[Hunk]; 2]) -> Vec<Both> {
+    let mut all = Vec::new();
+    let (mut at, mut next) = (starts, [0, 0]);
     loop {
-        let starts = [mine.get(next[0]), theirs.get(next[1])].map(|hunk| hunk.map(|hunk| hunk.base.start));
-        let Some(start) = starts.into_iter().flatten().min() else { return told };
-        // What was kept before it, in all three.
+        let starts = [0, 1].map(|side| hunks[side].get(next[side]).map(|hunk| hunk.base.start));
+        let Some(start) = starts.into_iter().flatten().min() else { return all };
         let kept = start - at[0];
-        let from = at.map(|at| at + kept);
-        let (first, mut end) = (next, start);
-        let all = [mine, &theirs[..]];
-        while let Some(side) =
-            (0..2).find(|side| all[*side].get(next[*side]).is_some_and(|h| h.base.start <= end))
-        {
-            let hunk = &all[side][next[side]];
-            end = end.max(hunk.base.end);
+        let (from, first, mut end) = (at.map(|at| at + kept), next, start);
+        let meets = |next: &[usize; 2], end, side: &usize| {
+            hunks[*side].get(next[*side]).is_some_and(|hunk| hunk.base.start <= end)
+        };
+        while let Some(side) = (0..2).find(|side| meets(&next, end, side)) {
+            end = end.max(hunks[side][next[side]].base.end);
             next[side] += 1;
         }
-        // Up to the end of the stretch.
-        let ends = [0, 1].map(|side| match all[side][first[side]..next[side]].last() {
+        let [mine, theirs] = [0, 1].map(|side| match hunks[side][first[side]..next[side]].last() {
             Some(last) => last.side.end + (end - last.base.end),
             None => from[side + 1] + (end - start),
         });
-        at = [end, ends[0], ends[1]];
-        let [one, other] = [0, 1].map(|side| &sides[side].0[from[side + 1]..ends[side]]);
-        let (ours, others) = (&mine[first[0]..next[0]], &theirs[first[1]..next[1]]);
-        if !ours.is_empty() && !others.is_empty() && one == other {
-            let moved = |at: usize| at - from[1] + from[2];
-            told.extend(ours.iter().map(|hunk| Hunk {
-                base: hunk.base.clone(),
-                side: moved(hunk.side.start)..moved(hunk.side.end),
-            }));
-        } else {
-            told.extend_from_slice(others);
+        at = [end, mine, theirs];
+        let hunks = [0, 1].map(|side| first[side]..next[side]);
+        if !hunks.iter().any(Range::is_empty) {
+            all.push(Both { at: [0, 1, 2].map(|n| from[n]..at[n]), hunks });
         }
     }
+}
+
+/// The hunks of the second side, told as those of the first wherever it did the same: of several ways to tell one change
+/// the comparison finds any, and what is told in two ways would be done twice.
+pub fn alike(all: &[Both], ids: [&[u32]; 2], mine: &[Hunk], theirs: Vec<Hunk>) -> Vec<Hunk> {
+    let mut told = theirs;
+    for Both { at: [_, one, other], hunks } in all.iter().rev() {
+        if ids[0][one.clone()] == ids[1][other.clone()] {
+            let moved = |at: usize| at - one.start + other.start;
+            let again = mine[hunks[0].clone()].iter();
+            let again = again.map(|Hunk { base, side }| Hunk {
+                base: base.clone(),
+                side: moved(side.start)..moved(side.end),
+            });
+            told.splice(hunks[1].clone(), again);
+        }
+    }
+    told
 }
 
 fn differ(base: &[u32], side: &[u32]) -> Vec<Hunk> {
@@ -347,11 +359,11 @@ mod tests {
         let moved = [Hunk { base: 1..1, side: 1..2 }, Hunk { base: 3..4, side: 4..4 }];
         let first = Hunk { base: 0..0, side: 0..1 };
         let other = vec![first.clone(), Hunk { base: 1..3, side: 2..2 }, Hunk { base: 4..4, side: 3..5 }];
-        let told = alike(0, [(&mine, 0), (&theirs, 0)], &moved, other.clone());
-        assert_eq!(told, [first, Hunk { base: 1..1, side: 2..3 }, Hunk { base: 3..4, side: 5..5 }]);
+        let again =
+            |theirs: &[u32]| alike(&both([0; 3], [&moved, &other]), [&mine, theirs], &moved, other.clone());
+        assert_eq!(again(&theirs), [first, Hunk { base: 1..1, side: 2..3 }, Hunk { base: 3..4, side: 5..5 }]);
         // Where they did not do the same, each stays as it was told.
-        let theirs = [7, 9, 3, 1, 5, 8];
-        assert_eq!(alike(0, [(&mine, 0), (&theirs, 0)], &moved, other.clone()), other);
+        assert_eq!(again(&[7, 9, 3, 1, 5, 8]), other);
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub fn set(text: &str, key: &str, value: &str) -> Result<String, Malformed> {
         let (start, eol) = (bom(text), lines::ending(text));
         let said = scalar(value);
         let made = format!("---{eol}{key}: {said}{eol}---{eol}");
-        return Ok([&text[..start], &made, &text[start..]].concat());
+        let made = [&text[..start], &made, &text[start..]].concat();
+        // What is written can be read.
+        return super::front(&made).map(|_| made);
     };
     let yaml = &text[block.yaml.clone()];
     super::fields(yaml)?;
@@ -123,5 +125,10 @@ fn scalar(value: &str) -> String {
             return value.to_owned();
         }
     }
-    serde_json::to_string(value).unwrap_or_default()
+    // What JSON may hold as it is, YAML may not.
+    let odd = |c: &char| {
+        matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
+    let said = serde_json::to_string(value).unwrap_or_default();
+    said.chars().map(|c| if odd(&c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }).collect()
 }
