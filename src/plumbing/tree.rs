@@ -216,7 +216,7 @@ impl Objects {
 
     pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
         // One that git would not have written, and whose entries it would not find: somebody else made it.
-        if !tree.entries.is_sorted() {
+        if !is_sound(tree) {
             let failure =
                 Failure::fault("writing a tree", "the entries of the one that it is made of are in disorder");
             return Err(self.carry(failure));
@@ -225,6 +225,19 @@ impl Objects {
         gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
         self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(|failure| self.carry(failure))
     }
+}
+
+/// Whether the entries are in git's order, and none is both a file and a folder.
+fn is_sound(tree: &gix::objs::Tree) -> bool {
+    let is_file = |name: &BString| {
+        let key = |entry: &gix::objs::tree::Entry| {
+            let slash = entry.mode.is_tree().then_some(b'/');
+            entry.filename.iter().copied().chain(slash).cmp(name.iter().copied())
+        };
+        tree.entries.binary_search_by(key).is_ok()
+    };
+    tree.entries.is_sorted()
+        && !tree.entries.iter().any(|entry| entry.mode.is_tree() && is_file(&entry.filename))
 }
 
 /// What stands at some paths of many trees, told apart by number: two trees have the same number exactly

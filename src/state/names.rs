@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn names_go_both_ways_and_strangers_are_seen() -> Result<()> {
-        let id = WorkerId::from_parts(1, 2);
+        let id = WorkerId::from_parts(1_767_225_600_000, 0xabc_def);
         assert_eq!(parse(&worker(id)?), Some(Ours::Worker(id)));
         assert_eq!(parse(&wip(id)?), Some(Ours::Wip(id)));
         assert_eq!(parse(&kept("abc", "2026-01")?), Some(Ours::Kept("abc-2026-01".into())));
