@@ -10,6 +10,7 @@ use crate::verbs::fuzz as verbs;
 
 pub use crate::domain::fuzz::Dice;
 pub use crate::domain::fuzz::apart;
+pub use crate::domain::fuzz::beside;
 pub use crate::domain::fuzz::interleaved;
 pub use crate::domain::fuzz::markdown;
 

@@ -10,6 +10,7 @@ use crate::support::tally::regressions;
 use crate::support::tally::tally;
 use git_skein::fuzz::Dice;
 use git_skein::fuzz::apart;
+use git_skein::fuzz::beside;
 use git_skein::fuzz::interleaved;
 use git_skein::fuzz::markdown;
 
@@ -56,6 +57,13 @@ fn any_order_fourth_share() {
 fn what_was_done_apart_comes_together() {
     let most = if full() { 200_000 } else { 10_000 };
     tally("merge known to the byte", rounds("apart ", apart, most, (0, 1)));
+}
+
+/// Both hold some edits alike, as where two clones were brought together before: no line comes out twice, and none goes.
+#[test]
+fn what_both_did_is_there_once() {
+    let most = if full() { 200_000 } else { 10_000 };
+    tally("merge of sides with edits in common", rounds("beside ", beside, most, (0, 1)));
 }
 
 /// Any markdown is read, merged and written without a fault, and no line of anybody goes.

@@ -12,6 +12,7 @@ pub use agents::*;
 pub use documents::*;
 pub use interleaved::interleaved;
 pub use merges::apart;
+pub use merges::beside;
 pub use merges::markdown;
 pub use merges::merge_three;
 
