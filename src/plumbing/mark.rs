@@ -36,6 +36,8 @@ const TABLES: &str = "reftable/tables.list.lock";
 pub(super) struct Mark {
     path: PathBuf,
     file: File,
+    /// It has to outlive us.
+    left: bool,
 }
 
 impl Mark {
@@ -47,7 +49,7 @@ impl Mark {
         let path = folder.join(format!("{PREFIX}{}-{count}", std::process::id()));
         // One of the same name is of a dead process; its locks are not ours to forget.
         let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;
-        let mark = Mark { path, file };
+        let mark = Mark { path, file, left: false };
         mark.file.try_lock().ok()?;
         rustix::io::fcntl_setfd(&mark.file, rustix::io::FdFlags::empty()).ok()?;
         Some(mark)
@@ -58,22 +60,31 @@ impl Mark {
         let text: String = edits.iter().filter_map(line).collect();
         self.file.set_len(0)?;
         self.file.rewind()?;
-        self.file.write_all(text.as_bytes())
+        self.file.write_all(text.as_bytes())?;
+        // git syncs the locks that it makes: after a power cut they are there, and so must be what tells whose.
+        self.file.sync_data()
+    }
+
+    /// Its git was killed: the note stays until the locks are cleared away.
+    pub(super) fn leave(mut self) {
+        self.left = true;
     }
 
     /// Notes which files the locks `names` are, below `common`, now that git has them.
     pub(super) fn hold(&mut self, common: &Path, names: &[String]) -> io::Result<()> {
         let line = |name: &String| Some(format!("{HELD}{} {name}\n", identity(&common.join(name))?));
         let text: String = names.iter().filter_map(line).collect();
-        self.file.write_all(text.as_bytes())
+        self.file.write_all(text.as_bytes())?;
+        self.file.sync_data()
     }
 }
 
-/// What tells a file from any other that ever stood in its place; none where the file system does not say.
+/// What tells a file from any other that ever stood in its place; none where the file system does not say. Not its
+/// device: that may have another number after a restart.
 fn identity(path: &Path) -> Option<String> {
     let file = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     let born = file.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{}:{}:{}", file.dev(), file.ino(), born.as_nanos()))
+    Some(format!("{}:{}", file.ino(), born.as_nanos()))
 }
 
 /// The locks of a transaction of `edits` that cannot be told by what they hold.
@@ -91,7 +102,9 @@ pub(super) fn nameless(edits: &[Edit], reftable: bool) -> Vec<String> {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.left {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

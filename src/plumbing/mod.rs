@@ -5,6 +5,7 @@ mod attributes;
 mod bundle;
 mod capture;
 mod cherry;
+mod collection;
 mod commit_graph;
 mod deepen;
 mod dirty;

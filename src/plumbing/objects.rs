@@ -4,6 +4,7 @@
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::collection::Newborn;
 use crate::plumbing::disk;
 use crate::plumbing::known::Known;
 use crate::plumbing::object_file::ObjectFiles;
@@ -118,6 +119,7 @@ pub struct Objects {
     in_memory: bool,
     lack: Rc<Lack>,
     written: RefCell<Vec<Oid>>,
+    pub(super) newborn: RefCell<Newborn>,
     known: Known,
     pasts: Rc<RefCell<HashMap<Oid, Rc<Past>>>>,
     /// Our failure on its way through a callback of gix, which knows only its own.
@@ -152,6 +154,7 @@ impl Objects {
             in_memory: false,
             lack,
             written: RefCell::default(),
+            newborn: RefCell::default(),
             known: Known::default(),
             pasts: Rc::default(),
             carried: RefCell::default(),
@@ -168,6 +171,7 @@ impl Objects {
             in_memory: true,
             lack: Rc::clone(&self.lack),
             written: RefCell::default(),
+            newborn: RefCell::default(),
             known: Known::default(),
             pasts: Rc::clone(&self.pasts),
             carried: RefCell::default(),
@@ -353,26 +357,33 @@ impl Objects {
     pub(super) fn write(&self, kind: gix::objs::Kind, bytes: &[u8]) -> Result<Oid> {
         let oid = self.hash(kind, bytes)?;
         // In memory it is kept anyway: to look for it would list the folder of packs for each object that is new.
-        if self.in_memory || !self.freshened(oid) {
-            let doing = || format!("writing object {oid}");
-            if self.in_memory {
-                self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(doing(), e))?;
-            } else {
-                crate::fault::file()
-                    .and_then(|()| self.files.write(&self.dir, &self.loose_path(oid), kind, bytes))
-                    .map_err(|e| disk::io(doing(), e))?;
+        if self.in_memory {
+            self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(format!("writing object {oid}"), e))?;
+        } else {
+            if !self.freshened(oid) {
+                self.write_file(oid, kind, bytes)?;
             }
+            self.newborn.borrow_mut().add(oid, kind, bytes);
         }
         self.written.borrow_mut().push(oid);
         Ok(oid)
+    }
+
+    /// Writes an object as a file of its own.
+    pub(super) fn write_file(&self, oid: Oid, kind: gix::objs::Kind, bytes: &[u8]) -> Result<()> {
+        crate::fault::file()
+            .and_then(|()| self.files.write(&self.dir, &self.loose_path(oid), kind, bytes))
+            .map_err(|e| disk::io(format!("writing object {oid}"), e))
     }
 
     /// True if the object has a file of its own, which is now as young as a new one: git prunes old ones.
     fn freshened(&self, oid: Oid) -> bool {
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-        rustix::fs::utimensat(rustix::fs::CWD, self.loose_path(oid), &times, rustix::fs::AtFlags::empty())
-            .is_ok()
+        let path = self.loose_path(oid);
+        // A power cut may leave the name alone.
+        rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty()).is_ok()
+            && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0)
     }
 
     /// Wraps our failure as one of gix; [`Objects::carried`] gives it back on the other side.

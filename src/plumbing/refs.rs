@@ -18,6 +18,7 @@ use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::process::ChildStdin;
 use std::process::ChildStdout;
@@ -153,10 +154,14 @@ impl RefSession<'_> {
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Moved> {
         let said = crate::fault::git().and_then(|()| self.speak(edits));
         let struck = crate::fault::git();
-        match (said, struck) {
-            (Ok(true), Ok(())) => Ok(Moved::Done),
-            (said, struck) => self.settle(edits, said.err().or(struck.err())),
+        let moved = match (said, struck) {
+            (Ok(true), Ok(())) => Moved::Done,
+            (said, struck) => self.settle(edits, said.err().or(struck.err()))?,
+        };
+        if moved == Moved::Done {
+            self.repo.outlive_collections()?;
         }
+        Ok(moved)
     }
 
     fn speak(&mut self, edits: &[Edit]) -> std::io::Result<bool> {
@@ -222,7 +227,11 @@ impl RefSession<'_> {
             if let Some(stderr) = &mut child.stderr {
                 stderr.read_to_string(&mut words).ok();
             }
-            child.wait().ok();
+            let killed = child.wait().is_ok_and(|ended| ended.signal().is_some());
+            if let Some(mark) = self.mark.take_if(|_| killed) {
+                mark.leave();
+                self.repo.clear_left_locks()?;
+            }
         }
         let names: Vec<&RefName> = edits.iter().map(|e| &e.name).collect();
         let now = self.repo.read_refs(&names)?;
