@@ -25,14 +25,19 @@ pub(super) fn objects(store: &Objects, oids: &[Oid]) -> Result<()> {
     for oid in oids {
         verify(store, *oid)?;
     }
-    if loose.len() > MANY {
-        return file_system(store.dir());
+    files(store.dir(), &loose)
+}
+
+/// Syncs `files` below `root`, those that are there, and then the folders that hold them, and `root`.
+pub(super) fn files(root: &Path, files: &[PathBuf]) -> Result<()> {
+    if files.len() > MANY {
+        return file_system(root);
     }
-    sync_all(&loose.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    sync_all(&files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     // After the files: by then most of what the folders wait for is on the disk.
-    let mut folders: BTreeSet<&Path> = loose.iter().filter_map(|p| p.parent()).collect();
+    let mut folders: BTreeSet<&Path> = files.iter().filter_map(|p| p.parent()).collect();
     if !folders.is_empty() {
-        folders.insert(store.dir());
+        folders.insert(root);
     }
     sync_all(&folders.into_iter().collect::<Vec<_>>())
 }

@@ -40,14 +40,24 @@ pub enum Side {
     New,
 }
 
+/// How the lock is called before it is in its place.
+const HOLDING: &str = ".skein-hold-";
+
 impl Repo {
     /// Takes the lock of the worktree's index and leaves `mark` in it. `None` if another git has it.
     pub fn hold_index(&self, admin: &Admin, mark: &str) -> Result<Option<HeldIndex<'_>>> {
         let lock = lock(admin);
         let made = crate::fault::file().and_then(|()| {
-            // Linked into place with its content, so that a lock of ours is never without its mark.
-            let mut file = tempfile::Builder::new().prefix(".skein-").tempfile_in(&admin.dir)?;
+            // Of one that died before it had the lock: only one at a time comes here.
+            for left in fs::read_dir(&admin.dir)?.flatten().map(|entry| entry.path()) {
+                if left.file_name().is_some_and(|name| name.as_bytes().starts_with(HOLDING.as_bytes())) {
+                    remove(&left)?;
+                }
+            }
+            // Linked into place with its content, so that a lock of ours is never without its mark, after a power cut neither.
+            let mut file = tempfile::Builder::new().prefix(HOLDING).tempfile_in(&admin.dir)?;
             file.write_all(mark.as_bytes())?;
+            file.as_file().sync_data()?;
             match fs::hard_link(file.path(), &lock) {
                 // Some file systems have no second names.
                 Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => {
@@ -112,6 +122,7 @@ impl HeldIndex<'_> {
         }
         if moved.ok() {
             crate::fault::point("index: files moved");
+            self.sync(changes.iter(), Side::New)?;
             self.publish()?;
             return Ok(Ok(()));
         }
@@ -160,6 +171,7 @@ impl HeldIndex<'_> {
         }
         let args = ["checkout-index", "--force", "--index", "-z", "--stdin"];
         self.repo.git.expect(&self.on_copy(&args).stdin(&paths))?;
+        self.sync(changes.iter().copied(), side)?;
         self.publish()?;
         Ok(Ok(()))
     }
@@ -181,6 +193,19 @@ impl HeldIndex<'_> {
 
     fn copy(&self) -> Result<()> {
         copy_index(&self.admin, &copy(&self.admin))
+    }
+
+    /// What the index says of the files is to hold after a power cut, too: git does not sync what it checks out.
+    fn sync<'c>(&self, changes: impl Iterator<Item = &'c Change>, side: Side) -> Result<()> {
+        let plain = |end: Option<(Mode, Oid)>| {
+            end.is_none_or(|(mode, _)| mode == Mode::File || mode == Mode::Executable)
+        };
+        let end = |change: &Change| if side == Side::New { change.new } else { change.old };
+        let changed =
+            changes.filter(|change| plain(end(change))).map(|change| self.file(change.path.as_bstr()));
+        // Of what is gone the folder is all that there is to sync.
+        let files: Vec<PathBuf> = changed.filter(|file| file.parent().is_some_and(Path::exists)).collect();
+        durable::files(&self.admin.path, &files)
     }
 
     /// Puts the copy, which git has synced, in the place of the index, durably.

@@ -24,7 +24,7 @@ impl Repo {
     /// The branch that the worktree has checked out, born or not; none where its `HEAD` is detached.
     pub fn branch_of(&self, admin: &Admin) -> Result<Option<RefName>> {
         if !self.is_reftable() {
-            return Ok(crate::plumbing::worktree::branch_at(&admin.dir));
+            return crate::plumbing::worktree::branch_at(&admin.dir);
         }
         let call = Call::new([git_dir(&admin.dir)]).args(&["symbolic-ref", "--quiet", "HEAD"]);
         let found = self.git.run(&call.reads())?;

@@ -59,7 +59,7 @@ impl Worktree {
 impl Repo {
     /// All worktrees, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
-        let mut found = if self.is_reftable() { self.listed()? } else { self.registered() };
+        let mut found = if self.is_reftable() { self.listed()? } else { self.registered()? };
         if let Some(main) = found.first_mut() {
             self.place_main(main)?;
         }
@@ -105,14 +105,14 @@ impl Repo {
     }
 
     /// The same from the administrative folders, laid out as gitrepository-layout(5) says.
-    fn registered(&self) -> Vec<Worktree> {
+    fn registered(&self) -> Result<Vec<Worktree>> {
         let common = &self.dirs.common;
         let main = if self.dirs.bare || common.file_name() != Some(".git".as_ref()) {
-            let branch = branch_at(common).filter(|_| !self.dirs.bare);
+            let branch = branch_at(common)?.filter(|_| !self.dirs.bare);
             Worktree { path: common.clone(), dir: common.clone(), branch, bare: self.dirs.bare, locked: None }
         } else {
             let path = common.parent().map(Path::to_owned).unwrap_or_default();
-            Worktree { path, dir: common.clone(), branch: branch_at(common), ..Worktree::default() }
+            Worktree { path, dir: common.clone(), branch: branch_at(common)?, ..Worktree::default() }
         };
         let mut linked = Vec::new();
         for dir in
@@ -121,10 +121,10 @@ impl Repo {
             let Some(path) = checkout_of(&dir) else { continue };
             let locked = std::fs::read(dir.join("locked")).ok();
             let locked = locked.map(|text| text.trim_end().to_str_lossy().into_owned());
-            linked.push(Worktree { path, branch: branch_at(&dir), bare: false, locked, dir });
+            linked.push(Worktree { path, branch: branch_at(&dir)?, bare: false, locked, dir });
         }
         linked.sort_by(|a, b| a.path.cmp(&b.path));
-        [main].into_iter().chain(linked).collect()
+        Ok([main].into_iter().chain(linked).collect())
     }
 
     /// The administrative folder of the worktree at `path`, if one is registered there.
@@ -206,7 +206,7 @@ impl Repo {
     pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
         if !self.is_reftable() {
             let text = std::fs::read_to_string(admin.dir.join("HEAD")).unwrap_or_default();
-            return match branch_at(&admin.dir) {
+            return match branch_at(&admin.dir)? {
                 Some(branch) => Ok(self.read_refs(&[&branch])?.pop().flatten()),
                 None => Ok(text.trim_end().parse().ok()),
             };
@@ -331,9 +331,15 @@ pub(super) fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
 }
 
 /// The branch that `HEAD` in a git folder names.
-pub(super) fn branch_at(dir: &Path) -> Option<RefName> {
-    let text = std::fs::read_to_string(dir.join("HEAD")).ok()?;
-    RefName::new(text.trim_end().strip_prefix("ref: ")?).ok()
+/// One that cannot be read is no detached one: the branch there may be the one that is to move.
+pub(super) fn branch_at(dir: &Path) -> Result<Option<RefName>> {
+    let head = dir.join("HEAD");
+    let text = match std::fs::read(&head) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|e| disk::io(format!("reading {}", head.display()), e))?,
+    };
+    let text = text.to_str_lossy();
+    Ok(text.trim_end().strip_prefix("ref: ").and_then(|name| RefName::new(name).ok()))
 }
 
 /// The working tree that an administrative folder belongs to.
