@@ -457,9 +457,9 @@ pub fn stand(session: &Session<'_>, at: Oid, path: &Path, reason: &str) -> Resul
     Ok(admin)
 }
 
-/// Notes where the worktree of `id` is to stand.
+/// Notes where the worktree of `id` is to stand. Of the folder itself a power cut may leave nothing that says whose it is.
 pub fn note_place(session: &Session<'_>, id: WorkerId, path: &Path) -> Result<()> {
-    crate::host::put(&session.local.place(id), path.as_os_str().as_bytes())
+    crate::host::replace(&session.local.place(id), path.as_os_str().as_bytes())
 }
 
 /// Notes the index of a fresh checkout: it spares reading what does not change.

@@ -100,9 +100,62 @@ pub fn unmake(session: &Session<'_>, id: WorkerId, reason: &str) -> Result<()> {
     Ok(())
 }
 
+/// The folder of a worktree of which a power cut left no trace that says whose it is, if nothing but a checkout is in it.
+fn unmake_torn(session: &Session<'_>, worker: &Worker) -> Result<()> {
+    let noted = crate::host::read_optional(&session.local.place(worker.id))?.unwrap_or_default();
+    let place = Path::new(std::ffi::OsStr::from_bytes(noted.trim_end()));
+    if noted.is_empty() || !place.is_dir() {
+        return Ok(());
+    }
+    let objects = &session.repo.objects;
+    let tree = objects.tree_of(worker.record.base)?;
+    let files = objects.diff_trees(objects.empty_tree(), tree)?;
+    let of_base = |path: &Path, text: &[u8]| {
+        let change = files.iter().find(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)) == path);
+        // What git wrote and the disk did not get is empty.
+        change
+            .and_then(|file| file.new)
+            .is_some_and(|(_, new)| text.is_empty() || objects.blob(new).is_ok_and(|blob| blob == text))
+    };
+    let _making = session.lock_worktrees()?;
+    let admins = session.repo.locked_admins().into_iter().filter(|(_, admin, _)| admin.path == place);
+    let admins: Vec<_> = admins.collect();
+    if admins.iter().any(|(reason, ..)| !reason.is_empty()) {
+        return Ok(());
+    }
+    if only(place, place, &of_base) {
+        crate::host::remove_tree(place)?;
+        return admins.iter().try_for_each(|(_, admin, _)| session.repo.forget_worktree(admin));
+    }
+    session.tell(format!("left as it is, since there are other files in it: {}", place.display()));
+    Ok(())
+}
+
+/// Whether each file below `folder`, beside the `.git` of a worktree, is one that `fine` knows by its path and content.
+fn only(root: &Path, folder: &Path, fine: &dyn Fn(&Path, &[u8]) -> bool) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().all(|entry| {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => only(root, &path, fine),
+            Ok(kind) if kind.is_file() && path == root.join(".git") => true,
+            Ok(kind) if kind.is_file() => {
+                let named = path.strip_prefix(root).unwrap_or(&path);
+                std::fs::read(&path).is_ok_and(|text| fine(named, &text))
+            }
+            Ok(kind) if kind.is_symlink() => {
+                let named = path.strip_prefix(root).unwrap_or(&path);
+                std::fs::read_link(&path).is_ok_and(|to| fine(named, to.as_os_str().as_bytes()))
+            }
+            _ => false,
+        }
+    })
+}
+
 /// No agent ever ran there, so there is nothing to keep.
 fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
     unmake(session, worker.id, &lock_reason(worker.id))?;
+    unmake_torn(session, worker)?;
     crate::fault::point("reclaim: half-made worktree removed");
     let mut draft = Draft::new(&session.repo);
     if let Some(head) = worker.head {
