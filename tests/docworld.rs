@@ -6,7 +6,7 @@ mod editors;
 mod random;
 mod shapes;
 mod states;
-mod struck;
+pub mod struck;
 
 use crate::support::Ran;
 use crate::support::World;
@@ -16,7 +16,7 @@ use std::process::Stdio;
 
 pub const DOC: &str = "talk.md";
 const QUESTION: &str = "What is it?";
-const ANSWER: &str = "It is a test.";
+pub const ANSWER: &str = "It is a test.";
 
 /// A command of ours with something on its standard input.
 #[track_caller]

@@ -49,6 +49,7 @@ mod morning;
 mod overlap;
 mod plan;
 mod porcelain;
+mod proof;
 mod protocol;
 mod races;
 mod readme;

@@ -31,13 +31,13 @@ fn fork(world: &World, count: usize) -> Vec<String> {
 
 /// One landing that was acknowledged.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
-struct Ack {
-    old: String,
-    new: String,
+pub struct Ack {
+    pub old: String,
+    pub new: String,
     commits: u64,
 }
 
-fn ack(ran: Ran) -> Ack {
+pub fn ack(ran: Ran) -> Ack {
     let said = ran.ok().json();
     let field = |key: &str| said["result"][key].as_str().unwrap().to_owned();
     assert_eq!(said["result"]["already"], false);
@@ -46,7 +46,7 @@ fn ack(ran: Ran) -> Ack {
 
 /// From `base` to the tip of `branch` there is one line, and it is made of the acknowledged landings and of
 /// nothing else.
-fn assert_line(world: &World, base: &str, branch: &str, acks: &[Ack]) {
+pub fn assert_line(world: &World, base: &str, branch: &str, acks: &[Ack]) {
     let next: BTreeMap<&str, &Ack> = acks.iter().map(|a| (a.old.as_str(), a)).collect();
     assert_eq!(next.len(), acks.len(), "two landings began at the same tip");
     let (mut at, mut count) = (base, 0);
@@ -82,7 +82,7 @@ fn twenty_forks_with_files_of_their_own_land_one_by_one_and_all_at_once() {
 }
 
 /// Runs `work` for 0 to `count`, each on a thread of its own, and collects what they give.
-fn together<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn together<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let work = &work;
         let running: Vec<_> = (0..count).map(|i| scope.spawn(move || work(i))).collect();
@@ -90,8 +90,8 @@ fn together<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// Branches of one commit each, for each process its own, made in one git process.
-fn branches(world: &World, processes: usize, each: usize) {
+/// Branches `b<process>-<nnn>` of one commit each, made in one git process.
+pub fn branches(world: &World, processes: usize, each: usize) {
     let base = world.head();
     let mut stream = String::new();
     for process in 0..processes {

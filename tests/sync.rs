@@ -3,7 +3,7 @@
 mod cut;
 pub mod documents;
 mod many;
-mod struck;
+pub mod struck;
 
 use crate::support::Ran;
 use crate::support::World;

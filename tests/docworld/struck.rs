@@ -57,7 +57,7 @@ impl Scene {
 }
 
 /// The person's, and all that is known of the document.
-fn seen(world: &World) -> State {
+pub fn seen(world: &World) -> State {
     let mut state = state::person(world);
     for line in world.lines(&["for-each-ref", "--format=%(refname) %(tree)", "refs/skein"]) {
         let (name, tree) = line.split_once(' ').unwrap();
@@ -130,14 +130,14 @@ fn strike(world: &World, scene: &Scene, plan: Plan, k: u64) -> (Ran, Option<Stri
     (ran, std::fs::read_to_string(&mark).ok())
 }
 
-fn finish(world: &World) {
+pub fn finish(world: &World) {
     let done = world.skein(&["doc", "recover", DOC]);
     // There may be no document yet.
     let none = done.err.contains("refused: no-document:") || done.err.contains("refused: not-a-document:");
     assert!(done.code == 0 || none, "{done:?}");
 }
 
-fn with_question() -> World {
+pub fn with_question() -> World {
     let world = still();
     world.skein(&["init"]).ok();
     asked(&world, DOC);
@@ -145,7 +145,7 @@ fn with_question() -> World {
     world
 }
 
-fn with_answer() -> World {
+pub fn with_answer() -> World {
     let world = still();
     world.skein(&["init"]).ok();
     answered(&world, DOC);
@@ -236,4 +236,40 @@ fn clean() {
         feed(&world, &["doc", "respond", DOC], said).ok();
     }
     run(Scene::new(world, &["doc", "clean", DOC]));
+}
+
+#[test]
+fn reset() {
+    run(Scene::new(with_answer(), &["doc", "reset", DOC]));
+}
+
+#[test]
+fn dedupe() {
+    let world = still();
+    world.skein(&["init"]).ok();
+    let said = "### Re: A\n\none\n\n";
+    world.write(DOC, &body(&format!("{said}{said}")));
+    world.skein(&["doc", "claim", DOC]).ok();
+    send(&world, DOC);
+    feed(&world, &["doc", "write", DOC], ANSWER).ok();
+    type_on(&world, DOC, "And what");
+    run(Scene::new(world, &["doc", "dedupe", DOC]));
+}
+
+#[test]
+fn turn_redo() {
+    let world = with_answer();
+    world.skein(&["doc", "turn", "undo", DOC, "1"]).ok();
+    run(Scene::new(world, &["doc", "turn", "redo", DOC, "1"]).once());
+}
+
+#[test]
+fn what_was_said_is_brought_back() {
+    let world = with_answer();
+    world.skein(&["doc", "commit", DOC]).ok();
+    let first: &'static str = world.head().leak();
+    type_on(&world, DOC, "More?\n");
+    send(&world, DOC);
+    feed(&world, &["doc", "respond", DOC], "Another.").ok();
+    run(Scene::new(world, &["doc", "history", DOC, "--restore", first]).once());
 }

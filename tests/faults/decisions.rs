@@ -153,6 +153,10 @@ fn trust() {
 
 #[test]
 fn check() {
+    sweep::run(&checking());
+}
+
+pub fn checking() -> Scene {
     let world = scenes::still();
     let given =
         ["dispatch", "--wait", "--check", "grep -c one a.txt", "--check", "true", "--name", "fix", "fix"];
@@ -165,7 +169,7 @@ fn check() {
             "{done}"
         );
     };
-    sweep::run(&Scene { after, plans: FEW, ..Scene::new("check", world, &["check", "fix"]) });
+    Scene { after, plans: FEW, ..Scene::new("check", world, &["check", "fix"]) }
 }
 
 #[test]

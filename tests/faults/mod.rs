@@ -2,12 +2,13 @@
 //! children or its supervisor; disks that are full or may not be written.
 
 mod bundle;
-mod children;
-mod decisions;
-mod disk;
+pub mod children;
+pub mod decisions;
+pub mod disk;
 mod hooks;
-mod options;
-mod reap;
+pub mod options;
+pub mod reap;
+mod rest;
 pub mod scenes;
 pub mod state;
 mod supervisor;

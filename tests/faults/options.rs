@@ -130,9 +130,13 @@ fn dispatch_with_ignored_files() {
     sweep::run(&Scene { state, again, after, plans: FEW, ..scene });
 }
 
-/// The verdict is on the lane and on the worker, or on neither: said again it is given once.
 #[test]
 fn a_verdict() {
+    sweep::run(&judging());
+}
+
+/// The verdict is on the lane and on the worker, or on neither: said again it is given once.
+pub fn judging() -> Scene {
     let again = |world: &World| {
         let ran = world.skein(&["verdict", "fix", "accept", "--delta", "1"]);
         if ran.code != 0 {
@@ -145,7 +149,7 @@ fn a_verdict() {
         assert_eq!(given["result"]["entries"].as_array().unwrap().len(), 1, "{given}");
     };
     let scene = Scene::new("verdict accept", scenes::ready(), &["verdict", "fix", "accept", "--delta", "1"]);
-    sweep::run(&Scene { again, after, plans: FEW, ..scene });
+    Scene { again, after, plans: FEW, ..scene }
 }
 
 #[test]

@@ -33,8 +33,11 @@ fn ended() -> World {
 
 #[test]
 fn reap() {
-    let scene = Scene::new("reap --all --yes", ended(), &["reap", "--all", "--yes"]);
-    sweep::run(&scene);
+    sweep::run(&closing());
+}
+
+pub fn closing() -> Scene {
+    Scene::new("reap --all --yes", ended(), &["reap", "--all", "--yes"])
 }
 
 /// Every file of the worktree, its `HEAD` and what git says of it.
@@ -93,11 +96,15 @@ fn reap_then_restore() {
 
 #[test]
 fn restore() {
+    sweep::run(&opening());
+}
+
+pub fn opening() -> Scene {
     let world = ended();
     world.skein(&["reap", "fix", "--yes"]).ok();
     let again = |world: &World| {
         back(world);
         false
     };
-    sweep::run(&Scene { again, state: work, ..Scene::new("restore", world, &["restore", "fix"]) });
+    Scene { again, state: work, ..Scene::new("restore", world, &["restore", "fix"]) }
 }

@@ -37,7 +37,7 @@ pub fn ready() -> World {
     world
 }
 
-fn with(world: World, steps: &[&[&str]]) -> World {
+pub fn with(world: World, steps: &[&[&str]]) -> World {
     for step in steps {
         world.skein(step).ok();
     }
@@ -228,21 +228,21 @@ fn land_again_after_a_kill() {
 }
 
 /// The landing of `fix` is taken back, by its name: the same command twice is the same undo.
-fn sweep_undo(name: &'static str, world: World) {
+pub fn undoing(name: &'static str, world: World) -> Scene {
     let land = world.skein(&["land", "fix", "--json"]).ok().json();
     let op: &'static str = land["result"]["op"].as_str().unwrap().to_owned().leak();
     let after: Act = |world| drop(world.skein(&["landed", "fix"]).code(1));
-    sweep::run(&Scene { after, ..Scene::new(name, world, &["undo", op]) });
+    Scene { after, ..Scene::new(name, world, &["undo", op]) }
 }
 
 #[test]
 fn undo() {
-    sweep_undo("undo", ready());
+    sweep::run(&undoing("undo", ready()));
 }
 
 #[test]
 fn undo_on_a_trunk_that_is_checked_out() {
-    sweep_undo("undo, trunk checked out", checked_out());
+    sweep::run(&undoing("undo, trunk checked out", checked_out()));
 }
 
 /// Notes and a keep-ref are gone, and a cache is there that nothing needs.
@@ -318,9 +318,13 @@ fn works_in(folder: &Path) -> bool {
 
 #[test]
 fn dispatch() {
+    sweep::run(&dispatching());
+}
+
+pub fn dispatching() -> Scene {
     let args = ["dispatch", "--wait", "--name", "fix", "fix it", "--", "sh", "-c", WORK];
     let scene = Scene::new("dispatch --wait", still(), &args);
-    sweep::run(&Scene { state: dispatched, again: not_taken_over, ..scene });
+    Scene { state: dispatched, again: not_taken_over, ..scene }
 }
 
 /// A worker in the middle of its work: it has committed once, and has more in its tree.

@@ -139,6 +139,42 @@ fn walk(dir: &Path, left: &mut Vec<String>) {
     }
 }
 
+/// The locks below the git folder that hold nothing, but for those of ours.
+pub fn empty_locks(world: &World) -> Vec<std::path::PathBuf> {
+    fn find(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let Ok(meta) = entry.metadata() else { continue };
+            if meta.is_dir() && entry.file_name() != "skein" && entry.file_name() != "objects" {
+                find(&path, found);
+            } else if meta.is_file() && path.extension().is_some_and(|e| e == "lock") {
+                // After a power cut what was written may be so many zeros.
+                if fs::read(&path).is_ok_and(|held| held.iter().all(|byte| *byte == 0)) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    find(&world.common(), &mut found);
+    // `refs/skein` is a folder of git's.
+    find(&world.common().join("refs/skein"), &mut found);
+    find(&world.common().join("refs/notes/skein"), &mut found);
+    found
+}
+
+/// Every lock of a ref, and every note of whose they are, with what it holds: for the words of a failure.
+pub fn locks(world: &World) -> Vec<(String, String)> {
+    let found = std::process::Command::new("find")
+        .arg(world.common())
+        .args(["(", "-name", "*.lock", "-o", "-name", "refs-*", ")", "-type", "f"])
+        .output()
+        .unwrap();
+    let paths = String::from_utf8_lossy(&found.stdout).into_owned();
+    let held = |path: &str| format!("{:?}", String::from_utf8_lossy(&fs::read(path).unwrap_or_default()));
+    paths.lines().map(|path| (path.to_owned(), held(path))).collect()
+}
+
 fn files(dir: &Path, prefix: &str, state: &mut State) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());

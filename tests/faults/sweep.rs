@@ -12,9 +12,11 @@ use crate::support::tally::tally;
 use git2::Oid;
 use git2::Repository;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::process::Command;
 use std::sync::LazyLock;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -47,6 +49,8 @@ pub struct Scene {
     /// Done to each copy before the verb.
     pub before: Act,
     pub args: Vec<&'static str>,
+    /// What the verb reads on its standard input, if it does.
+    pub input: &'static str,
     /// What must be the same in the end.
     pub state: fn(&World) -> State,
     /// After a strike: whether the verb is to be run again.
@@ -64,11 +68,23 @@ impl Scene {
             world,
             before: |_| {},
             args,
+            input: "",
             state: state::of,
             again: |_| true,
             after: |_| {},
             plans: PLANS,
         }
+    }
+
+    /// The verb, ready to be run or changed.
+    pub fn command(&self, world: &World) -> Command {
+        let mut command = world.command(&self.args);
+        if !self.input.is_empty() {
+            let input = world.root().join("input");
+            std::fs::write(&input, self.input).unwrap();
+            command.stdin(File::open(input).unwrap());
+        }
+        command
     }
 }
 
@@ -127,13 +143,13 @@ impl Crossed {
         Crossed(all)
     }
 
-    fn at(&self, site: &str) -> &[String] {
+    pub fn at(&self, site: &str) -> &[String] {
         self.0.get(site).map_or(&[], Vec::as_slice)
     }
 
     /// A crossing in words that hold while the code around it changes: the sweep, the site, what is done, the how
     /// manieth of that name, and the name.
-    fn named(&self, sweep: &str, plan: Plan, at: usize) -> String {
+    pub fn named(&self, sweep: &str, plan: Plan, at: usize) -> String {
         let names = self.at(plan.site);
         let Some(name) = names.get(at) else { return format!("{sweep} {}: past the end", plan.site) };
         let nth = 1 + names[..at].iter().filter(|other| *other == name).count();
@@ -160,7 +176,7 @@ impl Crossed {
 }
 
 /// The same for each run of a commit, so that what fails in one fails in the next.
-static SEED: LazyLock<u64> = LazyLock::new(|| {
+pub static SEED: LazyLock<u64> = LazyLock::new(|| {
     let given = std::env::var("SKEIN_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| {
         let head = Repository::discover(env!("CARGO_MANIFEST_DIR")).ok();
@@ -170,8 +186,8 @@ static SEED: LazyLock<u64> = LazyLock::new(|| {
 });
 
 /// How the undisturbed verb ends.
-struct Reference {
-    crossed: Crossed,
+pub struct Reference {
+    pub crossed: Crossed,
     state: State,
     /// Refs before it.
     before: BTreeMap<String, Oid>,
@@ -232,11 +248,12 @@ pub fn table(
     assert!(failures.is_empty(), "{name}: {} cases fail{sown}\n{}", failures.len(), shown.join("\n"));
 }
 
-fn reference(scene: &Scene) -> Reference {
+/// Runs the verb of `scene` undisturbed.
+pub fn reference(scene: &Scene) -> Reference {
     let world = scene.world.copy();
     (scene.before)(&world);
     let before = state::refs(&Repository::open(&world.repo).unwrap());
-    let (ran, mark) = strike(&world, &scene.args, COUNT, 1);
+    let (ran, mark) = struck(scene.command(&world), &world, COUNT, 1);
     ran.ok();
     (scene.after)(&world);
     world.check();
@@ -287,44 +304,79 @@ fn all(
     (struck.into_inner(), failures.into_inner().unwrap())
 }
 
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
+pub fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
 }
 
 /// One strike. False when the verb ended before it came to the k-th crossing.
 fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
+    let how = How { k, killed: plan.action == "kill", sound: plan.site == "point", git: false };
+    once(scene, reference, how, |world| struck(scene.command(world), world, plan, k))
+}
+
+/// What kind of strike is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct How {
+    pub k: u64,
+    /// Somebody was killed: nothing need have been said, and git cleans up before the verb is run again.
+    pub killed: bool,
+    /// In the end `fsck` finds nothing.
+    pub sound: bool,
+    /// A git was killed: between making a lock and writing into it nothing can tell whose it is.
+    pub git: bool,
+}
+
+/// One `strike`, which tells how the verb ended and where it was struck, and all that must hold after it. False when
+/// nothing was struck.
+pub fn once(
+    scene: &Scene,
+    reference: &Reference,
+    how: How,
+    strike: impl FnOnce(&World) -> (Ran, Option<String>),
+) -> bool {
     let world = scene.world.copy();
     (scene.before)(&world);
     let person = state::person(&world);
-    let (ran, mark) = strike(&world, &scene.args, plan, k);
+    let (ran, mark) = strike(&world);
     let Some(mark) = mark else {
         assert_eq!(ran.code, 0, "not struck, but {ran:?}");
         return false;
     };
     let at = format!("at {mark:?}");
     assert!(!ran.err.contains("panicked"), "{at}: {}", ran.err);
-    if plan.action != "kill" && ran.code != 0 {
-        let told = ran.err.contains("refused: ") || ran.err.contains("fault: ");
+    if !how.killed && ran.code != 0 {
+        // A "no" may be the result itself.
+        let told = ran.err.contains("refused: ")
+            || ran.err.contains("fault: ")
+            || ran.code == 1 && !ran.out.is_empty();
         assert!(told, "{at}: exit {} without a word: {ran:?}", ran.code);
     }
     still_there(&world, reference, &person, &at);
     if ran.code == 0 {
         stands(scene, &world, reference, &at);
     }
+    if how.git {
+        named_locks(&world, &at);
+    }
     let again = (scene.again)(&world);
-    if plan.action == "kill" {
-        clean(&world, k);
+    if how.killed && !how.git {
+        clean(&world, how.k);
+    } else if how.git {
+        // A lock of a git that died is in the way of every other one until a verb has cleared it away.
+        for args in [&["reflog", "expire", "--expire=now", "--all"][..], &["gc", "--quiet", "--prune=now"]] {
+            world.try_git(args);
+        }
     }
     if again {
-        let again = world.skein(&scene.args);
+        let again = crate::support::ran(scene.command(&world).output().unwrap());
         assert_eq!(again.code, 0, "{at}: the same again\n{}{}", again.out, again.err);
         assert!(!again.err.contains("panicked"), "{at}: {}", again.err);
     }
     same(scene, &world, reference, &at);
     (scene.after)(&world);
     world.check();
-    if plan.site == "point" {
+    if how.sound {
         let found = world.skein(&["fsck"]);
         // A folder of a worker that was never born may be left: it is disposable.
         assert!(found.code == 0 && found.out.contains("sound: 0 errors"), "{at}: {found:?}");
@@ -332,11 +384,40 @@ fn case(scene: &Scene, reference: &Reference, plan: Plan, k: u64) -> bool {
     true
 }
 
+/// Locks of git that are empty: of each that we do not clear away ourselves a person is told by its name, and removes it.
+pub fn named_locks(world: &World, at: &str) {
+    // What git locks to write its configuration it names itself when it finds that lock.
+    if std::fs::remove_file(world.common().join("config.lock")).is_ok() {
+        tally("config.lock that a killed git left, removed by hand", 1);
+    }
+    if state::empty_locks(world).is_empty() {
+        return;
+    }
+    world.skein(&["doctor", "--fix"]);
+    let left = state::empty_locks(world);
+    let said = world.skein(&["doctor"]);
+    for lock in &left {
+        assert!(
+            said.out.contains(&lock.display().to_string()),
+            "{at}: {} is not named: {said:?}",
+            lock.display()
+        );
+        std::fs::remove_file(lock).unwrap();
+    }
+    if !left.is_empty() {
+        tally("lock that a killed git left empty, named and removed by hand", 1);
+    }
+}
+
 /// Runs the verb with a fault, and tells where it struck, if it did.
 pub fn strike(world: &World, args: &[&str], plan: Plan, k: u64) -> (Ran, Option<String>) {
+    struck(world.command(args), world, plan, k)
+}
+
+/// The same for a command that is ready.
+pub fn struck(mut command: Command, world: &World, plan: Plan, k: u64) -> (Ran, Option<String>) {
     let mark = world.root().join("mark");
     let lasting = if plan.lasting { "+" } else { "" };
-    let mut command = world.command(args);
     command.env("SKEIN_FAULT", format!("{}:{k}{lasting}:{}", plan.site, plan.action));
     command.env("SKEIN_FAULT_MARK", &mark);
     let ran = ran(command.output().unwrap());

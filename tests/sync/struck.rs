@@ -46,5 +46,9 @@ fn swept(world: &World) {
 
 #[test]
 fn struck_anywhere_it_goes_on() {
-    sweep::run(&Scene { after: swept, ..Scene::new("sync", ready(), &["sync"]) });
+    sweep::run(&syncing());
+}
+
+pub fn syncing() -> Scene {
+    Scene { after: swept, ..Scene::new("sync", ready(), &["sync"]) }
 }

@@ -1,0 +1,259 @@
+//! Every system call of a verb and of each git that it starts that changes something: killed before it is made, or
+//! failed, once and from then on. What must hold then is what must hold after any fault.
+
+use crate::faults::sweep;
+use crate::faults::sweep::How;
+use crate::faults::sweep::Reference;
+use crate::faults::sweep::Scene;
+use crate::proof::Harness;
+use crate::proof::Tried;
+use crate::proof::strace;
+use crate::proof::strace::Call;
+use crate::proof::strace::Kind;
+use crate::proof::verbs;
+use crate::support::Ran;
+use crate::support::World;
+use crate::support::ran;
+use crate::support::tally::full;
+use std::fmt;
+use std::fs;
+
+/// Of what is only read, one in so many is failed.
+const READS: u64 = 6;
+
+/// Of the errors, one in so many stays.
+const STAYS: u64 = 4;
+
+const KILL: &str = "signal=KILL";
+
+/// Whose call is struck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Of the verb's own process.
+    Verb,
+    /// Of the how manieth git that it starts, and of what that one starts.
+    Git(u64),
+    /// The same, and the verb dies with it, as when a whole group or a machine goes.
+    GitAndVerb(u64),
+    /// Of every process and thread of the tree that comes to it.
+    Any,
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    verb: &'static str,
+    whose: Whose,
+    call: String,
+    nth: u64,
+    lasting: bool,
+    fault: &'static str,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lasting = if self.lasting { "+" } else { "" };
+        let (verb, call, nth, fault) = (self.verb, &self.call, self.nth, self.fault);
+        match self.whose {
+            Whose::Verb => write!(f, "{verb}: verb {call} {nth}{lasting} {fault}"),
+            Whose::Git(git) => write!(f, "{verb}: git {git} {call} {nth}{lasting} {fault}"),
+            Whose::GitAndVerb(git) => {
+                write!(f, "{verb}: git {git} with the verb {call} {nth}{lasting} {fault}")
+            }
+            Whose::Any => write!(f, "{verb}: any {call} {nth}{lasting} {fault}"),
+        }
+    }
+}
+
+/// The calls of an undisturbed run: those of the verb, and those of each git.
+fn calls(scene: &Scene) -> Vec<(Whose, Vec<Call>)> {
+    let world = scene.world.copy();
+    (scene.before)(&world);
+    let (root, text) = (world.root(), world.root().display().to_string());
+    let mut command = scene.command(&world);
+    let noted = format!("trace={}", strace::CALLS);
+    let plan = strace::Plan { nth: None, options: &format!("-e {noted}"), along: false };
+    strace::gits(&root, &mut command, &plan);
+    let mut command = strace::traced(&command, &root.join("verb"), &["-e", &noted]);
+    feed(&mut command, scene, &world);
+    ran(command.output().unwrap()).ok();
+    let read = |name: &str| strace::calls(&fs::read_to_string(root.join(name)).unwrap_or_default(), &text);
+    let mut all = vec![(Whose::Verb, read("verb"))];
+    let gits = fs::read_dir(root.join("bin/nth")).unwrap().count() as u64;
+    all.extend((1..=gits).map(|git| (Whose::Git(git), read(&format!("git.{git}")))));
+    (scene.again)(&world);
+    all
+}
+
+fn feed(command: &mut std::process::Command, scene: &Scene, world: &World) {
+    if !scene.input.is_empty() {
+        command.stdin(fs::File::open(world.root().join("input")).unwrap());
+    }
+}
+
+fn kills(scene: &Scene) -> Vec<Case> {
+    let mut all = Vec::new();
+    for (whose, calls) in calls(scene) {
+        // A checkout that died in the middle of a file is not made anew: it is kept as work that somebody did.
+        if ["dispatch", "restore"].contains(&scene.name) && whose != Whose::Verb {
+            continue;
+        }
+        for call in calls.iter().filter(|call| call.kind != Kind::Reads) {
+            let case = |whose| Case {
+                verb: scene.name,
+                whose,
+                call: call.name.clone(),
+                nth: call.nth,
+                lasting: false,
+                fault: KILL,
+            };
+            all.push(case(whose));
+            if let Whose::Git(git) = whose {
+                all.push(case(Whose::GitAndVerb(git)));
+            }
+        }
+    }
+    all
+}
+
+/// What each call can fail with.
+fn faults(call: &str, kind: Kind) -> &'static [&'static str] {
+    match call {
+        "openat" if kind == Kind::Reads => &["error=EACCES", "error=EMFILE", "error=EIO"],
+        "openat" => &["error=EACCES", "error=EMFILE", "error=ENOSPC", "error=EROFS", "error=EIO"],
+        "write" | "pwrite64" | "ftruncate" | "copy_file_range" => &["error=ENOSPC", "error=EIO"],
+        "fsync" | "fdatasync" | "syncfs" => &["error=EIO", "error=ENOSPC"],
+        _ => &["error=EACCES", "error=EROFS", "error=ENOSPC", "error=EIO"],
+    }
+}
+
+fn errors(scene: &Scene) -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut turn = 0;
+    // A full disk that stays full may leave a worker that never ran, for a later verb than the next.
+    let stays = if scene.name == "dispatch" { u64::MAX } else { STAYS };
+    let mut add = |whose, call: &str, kind, nth| {
+        turn += 1;
+        let faults = faults(call, kind);
+        let fault = faults[turn as usize % faults.len()];
+        all.push(Case {
+            verb: scene.name,
+            whose,
+            call: call.to_owned(),
+            nth,
+            lasting: turn % stays == 0,
+            fault,
+        });
+    };
+    let mut reads = 0;
+    for (whose, calls) in calls(scene) {
+        for call in calls {
+            reads += u64::from(call.kind == Kind::Reads);
+            // What a git says to the verb goes through a pipe, which fails by its other end alone.
+            let fails = match call.kind {
+                Kind::Writes => true,
+                Kind::Says => whose == Whose::Verb,
+                Kind::Reads => reads % READS == 0,
+                Kind::Passes | Kind::Lives => false,
+            };
+            if fails {
+                add(whose, &call.name, call.kind, call.nth);
+            }
+        }
+    }
+    // Threads of the verb's own write to the disk what it has written.
+    for nth in 1..=6 {
+        add(Whose::Any, "fsync", Kind::Writes, nth);
+    }
+    all
+}
+
+/// The verb with one call struck.
+fn strike(scene: &Scene, world: &World, case: &Case) -> (Ran, Option<String>) {
+    let root = world.root();
+    let mut command = scene.command(world);
+    let options = strace::injection(&case.call, case.nth, case.lasting, case.fault);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let log = match case.whose {
+        Whose::Verb | Whose::Any => root.join("struck"),
+        Whose::Git(git) | Whose::GitAndVerb(git) => root.join(format!("git.{git}")),
+    };
+    match case.whose {
+        Whose::Verb => command = strace::traced(&command, &log, &options),
+        Whose::Any => command = strace::traced(&command, &log, &[&["-f"], &options[..]].concat()),
+        Whose::Git(git) | Whose::GitAndVerb(git) => {
+            let along = case.whose != Whose::Git(git);
+            strace::gits(
+                &root,
+                &mut command,
+                &strace::Plan { nth: Some(git), options: &options.join(" "), along },
+            );
+            command = strace::bounded(&command);
+        }
+    }
+    feed(&mut command, scene, world);
+    let mut ran = ran(command.output().unwrap());
+    if strace::silenced(&log) {
+        // It cannot say what it was not let say.
+        ran.err.push_str("fault: (struck before it was said)");
+    }
+    let mut mark = strace::struck(&log);
+    // The tracer may be a moment behind.
+    for _ in 0..100 {
+        if mark.is_some() || ran.code == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        mark = strace::struck(&log);
+    }
+    for name in fs::read_dir(&root).unwrap().flatten() {
+        let name = name.file_name().to_string_lossy().into_owned();
+        if name == "struck" || name == "bin" || name.starts_with("git.") {
+            let path = root.join(name);
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+    }
+    (ran, mark.map(|at| format!("{case}: {at}")))
+}
+
+fn tried(harness: &Harness, cases: fn(&Scene) -> Vec<Case>, verbs: usize, each: usize) -> (Tried, usize) {
+    let mut sum = Tried::default();
+    let mut of = 0;
+    for (name, scene) in verbs::chosen(harness.name, harness.counts, verbs) {
+        let scene = Scene { name, ..scene() };
+        let reference = sweep::reference(&scene);
+        let all = cases(&scene);
+        of += all.len();
+        let count = all.len();
+        let all = if full() { all } else { harness.some(all, each) };
+        let tried = harness.each(&all, |case| one(&scene, &reference, case));
+        super::say(&format!("{}: {name}: {} of {count} struck", harness.counts, tried.struck));
+        sum.struck += tried.struck;
+        sum.failures.extend(tried.failures);
+    }
+    (sum, of)
+}
+
+fn one(scene: &Scene, reference: &Reference, case: &Case) -> bool {
+    let killed = case.fault == KILL && !matches!(case.whose, Whose::Git(_));
+    let git = matches!(case.whose, Whose::Git(_) | Whose::GitAndVerb(_)) && case.fault == KILL;
+    let how = How { k: case.nth, killed, sound: case.nth.is_multiple_of(4), git };
+    sweep::once(scene, reference, how, |world| strike(scene, world, case))
+}
+
+#[test]
+fn killed() {
+    let harness = Harness { name: "syscalls", counts: "kill at a syscall" };
+    if strace::there() {
+        let (tried, of) = tried(&harness, kills, 4, 12);
+        harness.close(tried, &format!(" of {of}"));
+    }
+}
+
+#[test]
+fn failed() {
+    let harness = Harness { name: "syscalls", counts: "error at a syscall" };
+    if strace::there() {
+        let (tried, of) = tried(&harness, errors, 4, 12);
+        harness.close(tried, &format!(" of {of}"));
+    }
+}
