@@ -101,8 +101,28 @@ impl<'a> Merger<'a> {
             paths.dedup();
             return Ok(Merged::Conflict(paths));
         }
+        let forgotten =
+            if renames == Renames::Follow { self.forgotten(base, ours, theirs)? } else { Vec::new() };
+        if !forgotten.is_empty() {
+            return Ok(Merged::Conflict(forgotten));
+        }
         let tree = outcome.tree.write(|tree| objects.write_tree(tree)).map_err(failed)?;
         Ok(Merged::Clean(oid_of(&tree)))
+    }
+
+    /// Files that one side has under another name, and whose mode the other side has changed: the merge takes them for
+    /// clean, and the mode is that of the base again.
+    fn forgotten(&self, base: Oid, ours: Oid, theirs: Oid) -> Result<Vec<BString>> {
+        let mut paths = Vec::new();
+        for change in self.objects.diff_trees(base, theirs)? {
+            let Some((mode, _)) = change.old else { continue };
+            let there = self.objects.entry_at(ours, change.path.as_ref())?;
+            let (one, other) = (change.new.map(|e| e.0), there.map(|e| e.0));
+            if one.xor(other).is_some_and(|changed| changed != mode) {
+                paths.push(change.path);
+            }
+        }
+        Ok(paths)
     }
 }
 
