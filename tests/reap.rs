@@ -666,3 +666,21 @@ fn two_at_once_close_each_worker_once() {
     assert_eq!(closed.as_array().unwrap().len(), 3);
     world.check();
 }
+
+/// Its name is the beginning of another one's.
+#[test]
+fn the_name_of_a_closed_worker_does_not_mean_another() {
+    let world = World::new();
+    world.worker("fix", FIVE);
+    world.worker("fix-2", "sed -i s/7/seven/ a.txt && git commit -qam seven");
+    world.skein(&["land", "fix"]).ok();
+    world.skein(&["reap", "--yes", "fix"]).ok();
+    let landed = world.head();
+    world.skein(&["land", "fix"]).refused("archived", 1);
+    world.skein(&["import", "fix"]).refused("archived", 1);
+    assert_eq!(world.head(), landed);
+    world.skein(&["landed", "fix"]).ok();
+    assert_eq!(text(&row(&world, &["fix"])["handle"]), "fix");
+    // A part that is nobody's name means the one that it fits.
+    world.skein(&["landed", "fix-"]).code(1);
+}

@@ -2,6 +2,7 @@
 //! their own. A worker that has a ref is open, whatever an archive says.
 
 use crate::domain::Failure;
+use crate::domain::Handle;
 use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Refusal;
@@ -198,9 +199,22 @@ impl View {
         }
     }
 
+    /// The open worker that `name` means. A part of a name means nobody where a closed worker has that name: who speaks
+    /// of `fix` does not mean `fix-2` as soon as `fix` is closed.
+    pub fn meant(&self, repo: &Repo, name: &str) -> Result<&Worker> {
+        let worker = self.worker(name)?;
+        let whole = |id: WorkerId, handle: &Handle| handle.as_str() == name || id.to_string() == name;
+        if !whole(worker.id, &worker.record.handle)
+            && self.closed(repo)?.iter().any(|closed| whole(closed.worker, &closed.handle))
+        {
+            return Err(self.no_such_worker(name));
+        }
+        Ok(worker)
+    }
+
     /// The worker that `name` means: an open one, else a closed one.
     pub fn any_worker(&self, repo: &Repo, name: &str) -> Result<Worker> {
-        match self.worker(name) {
+        match self.meant(repo, name) {
             Ok(worker) => Ok(worker.clone()),
             Err(none) => match none.token() {
                 Some(Token::NoSuchWorker) => self.archived_worker(repo, name)?.ok_or(none),
@@ -211,7 +225,7 @@ impl View {
 
     /// The open worker that `name` means. One that is closed is a refusal of its own.
     pub fn open_worker(&self, repo: &Repo, name: &str) -> Result<&Worker> {
-        self.worker(name).map_err(|none| self.or_archived(repo, name, none))
+        self.meant(repo, name).map_err(|none| self.or_archived(repo, name, none))
     }
 
     /// Why there is no open worker `name`, in better words if it is a closed one.

@@ -148,7 +148,7 @@ impl View {
         }
     }
 
-    fn no_such_worker(&self, name: &str) -> Failure {
+    pub(super) fn no_such_worker(&self, name: &str) -> Failure {
         let lower = name.to_ascii_lowercase();
         if let Some((id, why)) = self.unreadable.iter().find(|(id, _)| id.to_string().starts_with(&lower)) {
             return Refusal::new(

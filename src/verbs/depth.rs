@@ -79,7 +79,7 @@ pub fn for_base(session: &mut Session<'_>, rev: &str) -> Result<()> {
 /// For what freezes or lands `name`: all of a worker's work, down to its base.
 pub fn for_worker(session: &mut Session<'_>, view: View, name: &str) -> Result<View> {
     let whole = |session: &Session<'_>, view: &View| -> Result<bool> {
-        let Ok(worker) = view.worker(name) else { return Ok(true) };
+        let Ok(worker) = view.meant(&session.repo, name) else { return Ok(true) };
         let objects = &session.repo.objects;
         let base = worker.record.base;
         Ok(!worker.is_away && objects.exists(base) && objects.is_ancestor(base, worker.tip())?)

@@ -154,7 +154,7 @@ pub fn resolve(session: &Session<'_>, view: &View, name: &str, take: Take) -> Re
 
 /// The same, but a new delta is not recorded yet.
 fn resolve_lazily(session: &Session<'_>, view: &View, name: &str, take: Take) -> Result<Resolved> {
-    let worker = match view.worker(name) {
+    let worker = match view.meant(&session.repo, name) {
         Ok(worker) => worker,
         Err(none) => {
             return branch(view, name).ok_or_else(|| nothing_of_that_name(session, view, name, none));

@@ -82,7 +82,7 @@ pub struct Sign {
 
 pub fn run(session: &Session<'_>, request: &Request) -> Result<Answered> {
     let view = session.view()?;
-    let no_worker = match view.worker(&request.name) {
+    let no_worker = match view.meant(&session.repo, &request.name) {
         Ok(worker) => return of_worker(session, &view, worker, request),
         Err(no_worker) => no_worker,
     };

@@ -231,7 +231,7 @@ pub fn neighbours_of(session: &Session<'_>, view: &View, id: WorkerId) -> Result
 
 /// Says before a landing whose work comes near it.
 pub fn foretell(session: &Session<'_>, view: &View, name: &str) -> Result<()> {
-    let Ok(worker) = view.worker(name) else { return Ok(()) };
+    let Ok(worker) = view.meant(&session.repo, name) else { return Ok(()) };
     for other in neighbours_of(session, view, worker.id)? {
         let (who, outcome, paths) = (&other.handle, other.outcome, warning::some_of(&other.paths));
         session.tell(format!("overlap: {who} ({outcome}) changes {paths} too: {}", other.how()));

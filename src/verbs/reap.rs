@@ -138,7 +138,7 @@ fn rows(session: &Session<'_>, view: &View, request: &Request) -> Result<(Vec<Ca
     let mut meant: Vec<&Worker> = Vec::new();
     let mut workers = Vec::new();
     for name in &request.names {
-        match view.worker(name) {
+        match view.meant(&session.repo, name) {
             Ok(worker) if meant.iter().any(|w| w.id == worker.id) => {}
             Ok(worker) => meant.push(worker),
             Err(none) => match view.archived_worker(&session.repo, name) {
