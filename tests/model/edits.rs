@@ -93,7 +93,7 @@ pub fn random(dice: &mut Dice, files: &Files, fresh: &mut u64) -> Edit {
         _ => match files.iter().filter(|(_, i)| !matches!(i.body, Body::Text(_))).nth(kind as usize % 2) {
             Some((file, item)) => {
                 let new = match &item.body {
-                    Body::Link(_) => Body::Link(format!("f{}.txt", unique % 5)),
+                    Body::Link(_) => Body::Link(format!("to{unique}")),
                     _ => Body::Bytes([vec![0, 255], unique.to_le_bytes().to_vec()].concat()),
                 };
                 Edit::Body { file: *file, old: item.body.clone(), new }

@@ -229,3 +229,25 @@ fn a_trunk_ends_as_its_base_with_all_that_was_acknowledged() {
     let count = if full() { 3000 } else { 40 };
     Strike { name: "ends", tally: "group of deltas", count }.run(|| Place::of(&template), one);
 }
+
+/// One makes a program of the file to which the other gives another name.
+#[test]
+fn a_mode_is_not_forgotten_under_another_name() {
+    for order in [["mode", "name"], ["name", "mode"]] {
+        let world = World::in_memory();
+        for (branch, args) in
+            [("mode", ["update-index", "--chmod=+x", "a.txt"]), ("name", ["mv", "a.txt", "z.txt"])]
+        {
+            world.git(["switch", "--quiet", "--create", branch, "main"]);
+            world.git(args);
+            world.git(["commit", "--quiet", "-m", branch]);
+            world.git(["reset", "--quiet", "--hard"]);
+        }
+        world.git(["switch", "--quiet", "main"]);
+        world.skein(&["land", order[0]]).ok();
+        let before = world.head();
+        let ran = world.skein(&["land", order[1]]);
+        let kept = world.git(["ls-tree", "HEAD", "z.txt"]).starts_with("100755");
+        assert!(kept || (ran.code == 3 && world.head() == before), "{order:?}: {ran:?}");
+    }
+}
