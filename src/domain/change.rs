@@ -52,6 +52,12 @@ impl Change {
     }
 }
 
+/// Whether `found` is what a write of `whole` may have left that was cut short: its beginning, with zeros where the disk
+/// did not get it. Nobody's work is in that.
+pub fn is_torn(whole: &[u8], found: &[u8]) -> bool {
+    found.len() <= whole.len() && found.iter().zip(whole).all(|(found, whole)| *found == 0 || found == whole)
+}
+
 /// The raw digest of a change set: SHA-256 over path, old and new mode and oid of every change, in path
 /// order. It depends on nothing but the two trees. Written as 64 hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -115,6 +121,16 @@ mod tests {
             path: path.into(),
             old: oid(old).filter(|_| old > 0).map(|o| (Mode::File, o)),
             new: oid(new).map(|o| (mode, o)),
+        }
+    }
+
+    #[test]
+    fn what_a_cut_write_leaves_is_nobodys_work() {
+        for torn in ["", "ab", "abc", "a\0c", "\0\0\0"] {
+            assert!(is_torn(b"abc", torn.as_bytes()), "{torn:?}");
+        }
+        for work in ["x", "abcd", "ac", "abc\0"] {
+            assert!(!is_torn(b"abc", work.as_bytes()), "{work:?}");
         }
     }
 

@@ -72,6 +72,7 @@ pub use change::Entry;
 pub use change::Identity;
 pub use change::Mode;
 pub use change::RawDigest;
+pub use change::is_torn;
 pub use claim::Globs;
 pub use claim::PROTECTED;
 pub use config::Config;

@@ -204,7 +204,7 @@ impl HeldIndex<'_> {
         let changed =
             changes.filter(|change| plain(end(change))).map(|change| self.file(change.path.as_bstr()));
         // Of what is gone the folder is all that there is to sync.
-        let files: Vec<PathBuf> = changed.filter(|file| file.parent().is_some_and(Path::exists)).collect();
+        let files: Vec<PathBuf> = changed.filter(|file| file.parent().is_some_and(Path::is_dir)).collect();
         durable::files(&self.admin.path, &files)
     }
 

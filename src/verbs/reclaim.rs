@@ -1,14 +1,18 @@
 //! Workers whose process is provably gone: one whose agent never ran is removed with all its traces; a run
 //! that was cut short is ended, looked at once more and closed as failed.
 
+use crate::domain::Change;
 use crate::domain::End;
 use crate::domain::Flag;
 use crate::domain::Liveness;
+use crate::domain::Oid;
 use crate::domain::Outcome;
 use crate::domain::Result;
 use crate::domain::WorkerId;
+use crate::domain::is_torn;
 use crate::host::Lock;
 use crate::plumbing::Edit;
+use crate::plumbing::Objects;
 use crate::state::Draft;
 use crate::state::View;
 use crate::state::Worker;
@@ -79,9 +83,22 @@ fn holds_work(session: &Session<'_>, worker: &Worker) -> Result<bool> {
     let captured = snapshot::capture(session, worker.id, &admin)?.tree(tree)?;
     let stored =
         stored::or_disk(stored::tree(session, worker.record.jail, base, base, captured.tree), captured.tree)?;
-    // A checkout that was cut short lacks files; it never has other ones.
-    let other = repo.objects.diff_trees(tree, stored)?.iter().any(|c| c.new.is_some());
-    Ok(other || !captured.skipped.is_empty())
+    let changes = repo.objects.diff_trees(tree, stored)?;
+    Ok(changes.iter().any(|change| is_work(&repo.objects, change)) || !captured.skipped.is_empty())
+}
+
+/// A checkout that was cut short lacks files, or has the beginning of one.
+fn is_work(objects: &Objects, change: &Change) -> bool {
+    let (old, new) = match (change.old, change.new) {
+        (_, None) => return false,
+        (None, Some(_)) => return true,
+        (Some((was, _)), Some((is, _))) if was != is => return true,
+        (Some((_, old)), Some((_, new))) => (old, new),
+    };
+    match (objects.blob(old), objects.blob(new)) {
+        (Ok(old), Ok(new)) => !is_torn(&old, &new),
+        _ => true,
+    }
 }
 
 /// Removes every worktree that is locked with `reason`, half-made ones too, and the empty folder that was
@@ -100,27 +117,27 @@ pub fn unmake(session: &Session<'_>, id: WorkerId, reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// The folder of a worktree of which a power cut left no trace that says whose it is, if nothing but a checkout is in it.
-fn unmake_torn(session: &Session<'_>, worker: &Worker) -> Result<()> {
-    let noted = crate::host::read_optional(&session.local.place(worker.id))?.unwrap_or_default();
+/// The folder of a worktree of which a power cut, or a git that died, left no trace that says whose it is, if nothing but
+/// a checkout of `tree` is in it. One that is registered and not locked may be a person's choice: it goes only if
+/// the worker `never_ran`.
+pub fn unmake_torn(session: &Session<'_>, id: WorkerId, tree: Oid, never_ran: bool) -> Result<()> {
+    let noted = crate::host::read_optional(&session.local.place(id))?.unwrap_or_default();
     let place = Path::new(std::ffi::OsStr::from_bytes(noted.trim_end()));
     if noted.is_empty() || !place.is_dir() {
         return Ok(());
     }
     let objects = &session.repo.objects;
-    let tree = objects.tree_of(worker.record.base)?;
     let files = objects.diff_trees(objects.empty_tree(), tree)?;
     let of_base = |path: &Path, text: &[u8]| {
         let change = files.iter().find(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)) == path);
-        // What git wrote and the disk did not get is empty.
         change
             .and_then(|file| file.new)
-            .is_some_and(|(_, new)| text.is_empty() || objects.blob(new).is_ok_and(|blob| blob == text))
+            .is_some_and(|(_, new)| objects.blob(new).is_ok_and(|whole| is_torn(&whole, text)))
     };
     let _making = session.lock_worktrees()?;
     let admins = session.repo.locked_admins().into_iter().filter(|(_, admin, _)| admin.path == place);
     let admins: Vec<_> = admins.collect();
-    if admins.iter().any(|(reason, ..)| !reason.is_empty()) {
+    if admins.iter().any(|(reason, ..)| !never_ran || !reason.is_empty()) {
         return Ok(());
     }
     if only(place, place, &of_base) {
@@ -155,7 +172,7 @@ fn only(root: &Path, folder: &Path, fine: &dyn Fn(&Path, &[u8]) -> bool) -> bool
 /// No agent ever ran there, so there is nothing to keep.
 fn never_ran(session: &Session<'_>, worker: &Worker) -> Result<()> {
     unmake(session, worker.id, &lock_reason(worker.id))?;
-    unmake_torn(session, worker)?;
+    unmake_torn(session, worker.id, session.repo.objects.tree_of(worker.record.base)?, true)?;
     crate::fault::point("reclaim: half-made worktree removed");
     let mut draft = Draft::new(&session.repo);
     if let Some(head) = worker.head {

@@ -97,6 +97,10 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
         _ => worker,
     };
     let content = content(session, worker, request)?;
+    if !stands {
+        let tree = session.repo.objects.tree_of(content.head)?;
+        reclaim::unmake_torn(session, worker.id, tree, false)?;
+    }
     let (handle, path) = {
         // Until the record stands, nobody else may find the same handle free.
         let _naming = session.lock_worktrees()?;

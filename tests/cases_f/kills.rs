@@ -235,9 +235,9 @@ fn f18_a_worker_that_is_given_up_does_not_come_to_life_later(world: &World) {
         }
     }
     writeln!(std::io::stdout().lock(), "{lost} of {rounds} were given up").unwrap();
-    // A git that an agent ran, killed with it, leaves the lock of that worktree's own index, as it would anywhere.
-    for round in 0..rounds {
-        let _ = std::fs::remove_file(world.common().join(format!("worktrees/w{round}/index.lock")));
+    // A git that an agent ran, killed with it, leaves a lock in that worktree's own folder, as it would anywhere.
+    for (round, lock) in (0..rounds).flat_map(|round| [(round, "index.lock"), (round, "HEAD.lock")]) {
+        let _ = std::fs::remove_file(world.common().join(format!("worktrees/w{round}/{lock}")));
     }
     world.check();
 }

@@ -168,10 +168,13 @@ impl Crossed {
         let edge = |at: usize| !names[..at].contains(&names[at]) || !names[at + 1..].contains(&names[at]);
         let failed_once = regressions("sweep");
         let known = |at: usize| failed_once.contains(&self.named(name, plan, at));
-        (0..names.len())
+        let chosen: Vec<u64> = (0..names.len())
             .filter(|at| edge(*at) && turn(*at) || *at as u64 % stride == offset || known(*at))
             .map(|at| 1 + at as u64)
-            .collect()
+            .collect();
+        // Where there are few, any is better than none.
+        let any = 1 + offset % names.len().max(1) as u64;
+        if chosen.is_empty() { vec![any] } else { chosen }
     }
 }
 

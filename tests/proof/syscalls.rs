@@ -93,10 +93,6 @@ fn feed(command: &mut std::process::Command, scene: &Scene, world: &World) {
 fn kills(scene: &Scene) -> Vec<Case> {
     let mut all = Vec::new();
     for (whose, calls) in calls(scene) {
-        // A checkout that died in the middle of a file is not made anew: it is kept as work that somebody did.
-        if ["dispatch", "restore"].contains(&scene.name) && whose != Whose::Verb {
-            continue;
-        }
         for call in calls.iter().filter(|call| call.kind != Kind::Reads) {
             let case = |whose| Case {
                 verb: scene.name,
