@@ -26,9 +26,7 @@ use bstr::ByteSlice;
 /// is said, and does not keep the verb from its work. True if anything was.
 pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
     let mut any = false;
-    for lock in session.repo.clear_left_locks()? {
-        session.tell(format!("recovered: removed {}, which a dead process of ours had left", lock.display()));
-    }
+    locks(session)?;
     if let Some(clone) = session.clone_id()
         && view.lanes.contains_key(clone)
         && let Some(lock) = session.try_lock_landing()?
@@ -41,6 +39,14 @@ pub fn all(session: &Session<'_>, view: &View) -> Result<bool> {
     any |= reclaim::dead_workers(session, view);
     spawn::report_all(session, view);
     Ok(any)
+}
+
+/// Removes the locks that killed gits of ours have left.
+pub fn locks(session: &Session<'_>) -> Result<()> {
+    for lock in session.repo.clear_left_locks()? {
+        session.tell(format!("recovered: removed {}, which a dead process of ours had left", lock.display()));
+    }
+    Ok(())
 }
 
 /// Ends the open intent of this clone; true if there was one. The land lock is held, so its owner is dead.

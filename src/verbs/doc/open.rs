@@ -20,6 +20,7 @@ use crate::state::DocState;
 use crate::state::LIST_DOCUMENTS;
 use crate::state::TEXT;
 use crate::verbs::init;
+use crate::verbs::recover;
 use crate::verbs::session::LOCK_WAIT;
 use crate::verbs::session::Session;
 use bstr::BString;
@@ -159,6 +160,7 @@ impl Held {
     pub fn hold(session: &Session<'_>, first: Open) -> Result<Held> {
         let id = first.id.ok_or_else(|| no_identity(&first.place))?;
         let lock = session.lock_document(id)?;
+        recover::locks(session)?;
         let mut open = Open { state: DocState::load(&session.repo, id)?, ..first };
         let recovered = super::contribute::finish_interrupted(session, &mut open)?;
         open.look_again(session)?;
