@@ -155,7 +155,8 @@ fn errors(scene: &Scene) -> Vec<Case> {
             let fails = match call.kind {
                 Kind::Writes => true,
                 Kind::Says => whose == Whose::Verb,
-                Kind::Reads => reads % READS == 0,
+                // A release's: not all of them come to one end yet, docs/proof.md says which.
+                Kind::Reads => full() && reads % READS == 0,
                 Kind::Passes | Kind::Lives => false,
             };
             if fails {
