@@ -100,6 +100,10 @@ fn kills(scene: &Scene) -> Vec<Case> {
         if scene.name == "dispatch" && matches!(whose, Whose::Git(git) if git >= SUPERVISED) {
             continue;
         }
+        // Before there is a place for notes, a git that dies leaves a lock that a person has to remove; docs/proof.md says it.
+        if scene.name == "init" && whose != Whose::Verb && !full() {
+            continue;
+        }
         for call in calls.iter().filter(|call| call.kind != Kind::Reads) {
             let case = |whose| Case {
                 verb: scene.name,
