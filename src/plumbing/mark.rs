@@ -41,11 +41,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Made before git is started, which inherits the lock. `None` where there is no place for it: then nothing
+    /// Made before git is started, which inherits the lock. `None` where no place can be made for it: then nothing
     /// can be cleared away, and nothing else is different.
     pub(super) fn new(folder: &Path) -> Option<Mark> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // The first transaction of a repository comes before anything else of ours.
+        fs::create_dir_all(folder).ok()?;
         let path = folder.join(format!("{PREFIX}{}-{count}", std::process::id()));
         // One of the same name is of a dead process; its locks are not ours to forget.
         let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;

@@ -66,6 +66,8 @@ fn prepare(session: &mut Session<'_>, view: &View) -> Result<Initialised> {
     session.refuse_full()?;
     let mut wrote = Vec::new();
     if !view.initialised {
+        // A git may have died in the first transaction of all.
+        recover::locks(session)?;
         let repo = &session.repo;
         // A fixed date: every clone makes the same sentinel.
         let sentinel =
