@@ -8,7 +8,7 @@ use crate::state::fuzz as state;
 use crate::surfaces::fuzz as surfaces;
 use crate::verbs::fuzz as verbs;
 
-pub use crate::domain::fuzz::Dice;
+pub use crate::domain::dice::Dice;
 pub use crate::domain::fuzz::apart;
 pub use crate::domain::fuzz::beside;
 pub use crate::domain::fuzz::interleaved;

@@ -9,6 +9,7 @@ mod digest;
 mod shared;
 mod table;
 
+use crate::faults::sweep::words;
 use crate::jail::is_root;
 use crate::jail::possible;
 use crate::support::Ran;
@@ -300,8 +301,7 @@ fn half(template: &World, jail: &str, nobody: bool, want: fn(&Case) -> Want, fir
         tally("hostile case", 1);
         match ended {
             Err(said) => {
-                let text = said.downcast_ref::<String>().cloned();
-                wrong.push(format!("{}: {}", play.who, text.unwrap_or_default()));
+                wrong.push(format!("{}: {}", play.who, words(&*said)));
             }
             Ok(()) if !traces => shared = Some(world),
             Ok(()) => {}

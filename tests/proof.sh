@@ -52,7 +52,7 @@ if [[ $size == full ]]; then
     promise "$SKEIN_PROOF" 400 'power cut' || kept=1
     promise "$SKEIN_PROOF" 2000 'racing landing' || kept=1
     promise "$SKEIN_PROOF" 120 'hostile case' || kept=1
-    promise "$SKEIN_PROOF" 100000 'interleaving of a document' || kept=1
+    promise "$SKEIN_PROOF" 100000 'interleaving of a person and an agent' || kept=1
     ((kept == 0)) || exit 1
 fi
 

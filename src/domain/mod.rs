@@ -10,6 +10,8 @@ mod claim;
 mod config;
 mod cursor;
 mod decision;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod dice;
 pub mod doctor;
 pub mod document;
 mod event;

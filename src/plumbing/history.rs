@@ -182,12 +182,15 @@ impl History {
         trunk: Oid,
         tip: Oid,
     ) -> Result<Option<(Oid, History)>> {
+        if graph.len() == 0 {
+            return Ok(None);
+        }
         let (mut own, mut point) = (Vec::new(), tip);
         while graph.position(point).is_none() {
             let parents = &objects.past(point)?.parents;
             let [parent] = parents[..] else { return Ok(None) };
             own.push(point);
-            if graph.len() == 0 || own.len() > FEW {
+            if own.len() > FEW {
                 return Ok(None);
             }
             point = parent;

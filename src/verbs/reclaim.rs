@@ -3,6 +3,7 @@
 
 use crate::domain::Change;
 use crate::domain::End;
+use crate::domain::Entry;
 use crate::domain::Flag;
 use crate::domain::Liveness;
 use crate::domain::Oid;
@@ -25,7 +26,9 @@ use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::stored;
 use crate::verbs::supervise;
+use bstr::BString;
 use bstr::ByteSlice;
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -126,20 +129,18 @@ pub fn unmake_torn(session: &Session<'_>, id: WorkerId, tree: Oid, never_ran: bo
     if noted.is_empty() || !place.is_dir() {
         return Ok(());
     }
-    let objects = &session.repo.objects;
-    let files = objects.diff_trees(objects.empty_tree(), tree)?;
-    let of_base = |path: &Path, text: &[u8]| {
-        let change = files.iter().find(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)) == path);
-        change
-            .and_then(|file| file.new)
-            .is_some_and(|(_, new)| objects.blob(new).is_ok_and(|whole| is_torn(&whole, text)))
-    };
     let _making = session.lock_worktrees()?;
     let admins = session.repo.locked_admins().into_iter().filter(|(_, admin, _)| admin.path == place);
     let admins: Vec<_> = admins.collect();
     if admins.iter().any(|(reason, ..)| !never_ran || !reason.is_empty()) {
         return Ok(());
     }
+    let objects = &session.repo.objects;
+    let files: HashMap<BString, Entry> = objects.entries(tree)?.into_iter().collect();
+    let of_base = |path: &Path, text: &[u8]| {
+        let file = files.get(path.as_os_str().as_bytes().as_bstr());
+        file.is_some_and(|(_, oid)| objects.blob(*oid).is_ok_and(|whole| is_torn(&whole, text)))
+    };
     if only(place, place, &of_base) {
         crate::host::remove_tree(place)?;
         return admins.iter().try_for_each(|(_, admin, _)| session.repo.forget_worktree(admin));

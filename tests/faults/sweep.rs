@@ -307,9 +307,11 @@ fn all(
     (struck.into_inner(), failures.into_inner().unwrap())
 }
 
+/// What a panic said.
 pub fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
+        .unwrap_or_else(|| "panicked".to_owned())
 }
 
 /// One strike. False when the verb ended before it came to the k-th crossing.

@@ -9,6 +9,7 @@ mod names;
 mod person;
 mod truth;
 
+use crate::faults::sweep::words;
 use crate::support::acts::Dice;
 use crate::support::tally::regressions;
 use crate::support::tally::tally;
@@ -72,11 +73,4 @@ fn found(wrong: &Mutex<Vec<String>>, what: String) {
 fn kept(name: &str) -> Vec<String> {
     let all = regressions("model");
     all.iter().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned)).collect()
-}
-
-/// What a panic said.
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
-        .unwrap_or_else(|| "panicked".into())
 }

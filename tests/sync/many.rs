@@ -1,6 +1,7 @@
 //! Four clones that land on one server at the same time, and say so to each other.
 
 use crate::support::World;
+use crate::support::tally::full;
 use crate::sync::cloned;
 use crate::sync::served;
 use crate::sync::shared;
@@ -11,7 +12,7 @@ const CLONES: [&str; 4] = ["c0", "c1", "c2", "c3"];
 
 /// Landings of each clone.
 fn landings() -> usize {
-    if std::env::var_os("SKEIN_TEST_FULL").is_some() { 50 } else { 12 }
+    if full() { 50 } else { 12 }
 }
 
 /// Lands all that is on the branches of one clone on the server, and syncs now and then. Gives what was acknowledged.

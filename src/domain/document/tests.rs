@@ -1,20 +1,5 @@
 use super::*;
-
-/// A generator with a fixed seed: xorshift.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below.max(1) as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.roll(all.len())]
-    }
-}
+use crate::domain::dice::Xorshift;
 
 const PIECES: &[&str] = &[
     "<!-- agent:exchange -->",
@@ -65,7 +50,7 @@ const PIECES: &[&str] = &[
     ": |\n",
 ];
 
-fn text(dice: &mut Dice) -> String {
+fn text(dice: &mut Xorshift) -> String {
     let mut text = String::new();
     if dice.roll(4) == 0 {
         text.push_str("---\nagent: x\n---\n");
@@ -101,7 +86,7 @@ fn open_fences_change_no_component() {
         "```md\n<!-- agent:c1 -->\n<!-- /agent:c1 -->\n```\n",
     ];
     let open = ["```\n", "```rust\nfn\n", "~~~~\n\n", "   ```\nx\n"];
-    let mut dice = Dice(0x5eed_0f0f);
+    let mut dice = Xorshift(0x5eed_0f0f);
     for round in 0..1_000 {
         let count = 1 + dice.roll(4);
         let at = dice.roll(count);
@@ -136,7 +121,7 @@ fn open_fences_change_no_component() {
 #[test]
 fn no_text_is_too_odd() {
     let seed = 0x5eed_0d0c;
-    let mut dice = Dice(seed);
+    let mut dice = Xorshift(seed);
     for round in 0..5_000 {
         let (text, said) = (text(&mut dice), text(&mut dice));
         let note = || format!("seed {seed:#x}, round {round}: {text:?} {said:?}");

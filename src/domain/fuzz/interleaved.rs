@@ -2,6 +2,7 @@
 //! is there once, what is known is what was sent with the answers to it. Every word is told apart from every other. The
 //! seed of a round is its number; a failure tells it.
 
+use crate::domain::dice::Xorshift;
 use crate::domain::document::Knows;
 use crate::domain::document::Mode;
 use crate::domain::document::Patch;
@@ -18,22 +19,6 @@ use crate::domain::document::skeleton;
 use crate::domain::document::to_commit;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-
-/// A generator with a fixed seed: xorshift.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % below.max(1) as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.roll(all.len())]
-    }
-}
 
 /// A turn that was sent.
 struct Sent {
@@ -55,7 +40,7 @@ struct Said {
 }
 
 struct Scene {
-    dice: Dice,
+    dice: Xorshift,
     seed: u64,
     file: String,
     /// What the file was before the newest edit, until somebody else writes.
@@ -115,7 +100,7 @@ fn is_marker(line: &str) -> bool {
 impl Scene {
     fn new(seed: u64) -> Scene {
         let mut scene = Scene {
-            dice: Dice((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            dice: Xorshift((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             seed,
             file: String::new(),
             last: None,

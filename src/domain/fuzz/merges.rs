@@ -1,11 +1,11 @@
 //! What the merge of a document promises: of any three texts, and of three whose merge is known beforehand.
 
+use crate::domain::dice::Dice;
 use crate::domain::document::Touched;
 use crate::domain::document::components;
 use crate::domain::document::front;
 use crate::domain::document::graft;
 use crate::domain::document::merge;
-use crate::domain::fuzz::Dice;
 use crate::domain::fuzz::documents::read_only;
 use crate::domain::fuzz::parts;
 use crate::domain::fuzz::text;

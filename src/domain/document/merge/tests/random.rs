@@ -1,30 +1,16 @@
 //! Properties over random edits. The seed of a round is its number; a failure tells it.
 
 use super::super::*;
+use crate::domain::dice::Dice;
 use std::collections::HashMap;
 
-/// A small generator (splitmix64).
-struct Dice(u64);
-
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % sides as u64) as usize
-    }
-
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.roll(all.len())]
-    }
-
     /// A line without its end. `who` makes those that nobody else writes.
     fn line(&mut self, who: &str, serial: &mut usize) -> String {
         *serial += 1;
         match self.roll(9) {
             0 => String::new(),
-            1 => self.of(&["```", "---", "- [ ] a", "- [x] a", "- b", "same", "## h"]).to_owned(),
+            1 => self.pick(&["```", "---", "- [ ] a", "- [x] a", "- b", "same", "## h"]).to_owned(),
             2 => format!("- [ ] {who} {serial}"),
             3 => format!("{who} word {serial} and some more words"),
             4 => format!("é{who} ünï {serial}"),
@@ -65,7 +51,7 @@ impl Dice {
     }
 
     fn text(&mut self, lines: &[String]) -> String {
-        let end = self.of(&["\n", "\n", "\r\n"]);
+        let end = self.pick(&["\n", "\n", "\r\n"]);
         let mut text = lines.iter().flat_map(|line| [line, end]).collect::<String>();
         if self.roll(4) == 0 {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
@@ -149,7 +135,7 @@ fn what_both_put_in_at_one_place_is_there_once() {
     for seed in 0..6000 {
         let mut dice = Dice(seed);
         let base: Vec<String> =
-            (0..dice.roll(8)).map(|_| dice.of(&["", "x", "- a", "y y"]).to_owned()).collect();
+            (0..dice.roll(8)).map(|_| dice.pick(&["", "x", "- a", "y y"]).to_owned()).collect();
         let at = dice.roll(base.len() + 1);
         let block = ["", "both1", "", "both2", ""].map(str::to_owned);
         let block = &block[dice.roll(2)..5 - dice.roll(2)];
@@ -203,7 +189,7 @@ fn any_text_is_merged() {
     for seed in 0..20_000 {
         let mut dice = Dice(seed);
         let [base, person, agent] =
-            [0; 3].map(|_| (0..dice.roll(12)).map(|_| dice.of(&bits)).collect::<String>());
+            [0; 3].map(|_| (0..dice.roll(12)).map(|_| dice.pick(&bits)).collect::<String>());
         let merged = merge(&base, &person, &agent);
         let count = merged.text.split_inclusive('\n').count();
         assert!(
