@@ -29,6 +29,7 @@ use std::time::UNIX_EPOCH;
 const PREFIX: &str = "refs-";
 const HELD: &str = "held ";
 const PACKED: &str = "packed-refs.lock";
+const HALF_PACKED: &str = "packed-refs.new";
 const TABLES: &str = "reftable/tables.list.lock";
 
 /// A note, removed on drop.
@@ -129,7 +130,24 @@ impl Repo {
                 self.clear(&path).map_err(|e| disk::io(format!("clearing {}", path.display()), e))?;
             gone.extend(cleared);
         }
+        gone.extend(self.clear_half_packed().map_err(|e| disk::io("clearing packed-refs.new", e))?);
         Ok(gone)
+    }
+
+    /// What a git made under the lock of `packed-refs`, and left when it died. Who removed that lock has not removed this,
+    /// and no git goes on then. Under the same lock nobody else is at it.
+    fn clear_half_packed(&self) -> io::Result<Option<PathBuf>> {
+        let (half, lock) = (self.dirs.common.join(HALF_PACKED), self.dirs.common.join(PACKED));
+        if !half.exists() {
+            return Ok(None);
+        }
+        match File::options().write(true).create_new(true).open(&lock) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            made => drop(made?),
+        }
+        let gone = disk::gone(fs::remove_file(&half));
+        disk::gone(fs::remove_file(&lock))?;
+        gone.map(|()| Some(half))
     }
 
     fn clear(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -171,7 +189,7 @@ impl Repo {
             }
             if name == PACKED {
                 // Made under that lock, and in the way of the next one who holds it.
-                disk::gone(fs::remove_file(self.dirs.common.join("packed-refs.new")))?;
+                disk::gone(fs::remove_file(self.dirs.common.join(HALF_PACKED)))?;
             }
             disk::gone(fs::remove_file(&lock))?;
             gone.push(lock);
