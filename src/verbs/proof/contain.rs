@@ -99,15 +99,18 @@ impl<'a> Tester<'a> {
             return Ok(true);
         }
         for change in &delta.changes {
-            if !self.is_undone(change, at)? {
+            if !self.is_undone(delta, change, at)? {
                 return Ok(false);
             }
         }
         Ok(self.lives_on(&inverse, at)?.is_none())
     }
 
-    fn is_undone(&self, change: &Change, at: Oid) -> Result<bool> {
-        let there = self.objects.entry_at(at, change.path.as_ref())?;
+    fn is_undone(&self, delta: &Delta, change: &Change, at: Oid) -> Result<bool> {
+        let there = match self.objects.entry_at(at, change.path.as_ref())? {
+            None if change.old.is_some() => self.moved(delta, change, at)?,
+            there => there,
+        };
         if there == change.old {
             return Ok(true);
         }
@@ -140,6 +143,21 @@ impl<'a> Tester<'a> {
                 let (was, is) = (times(&old, line), times(&there, line));
                 if times(&new, line) > was { is <= was } else { is >= was }
             }))
+    }
+
+    /// The file that was at the path of `change` when `delta` was made, where it has another name in `at`: of those that
+    /// are new since, the one most like it.
+    fn moved(&self, delta: &Delta, change: &Change, at: Oid) -> Result<Option<Entry>> {
+        let Some(was) = change.new.filter(|new| is_file(new.0)) else { return Ok(None) };
+        let since = self.objects.diff_trees(delta.tip, at)?;
+        let mut best = None;
+        for new in since.iter().filter(|c| c.old.is_none() && since.len() <= FAR).filter_map(|c| c.new) {
+            if is_file(new.0) {
+                let alike = similarity(&self.objects.blob(was.1)?, &self.objects.blob(new.1)?);
+                best = best.max(Some((alike, new)).filter(|(alike, _)| *alike >= ALIKE));
+            }
+        }
+        Ok(best.map(|(_, entry)| entry))
     }
 
     fn fails(&mut self, delta: &Delta, at: Oid) -> Result<Option<String>> {

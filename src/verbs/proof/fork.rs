@@ -187,16 +187,21 @@ impl Fork {
 
 /// `None` if `oid` is a merge.
 fn step(objects: &Objects, oid: Oid) -> Result<Option<Step>> {
-    let commit = objects.commit(oid)?;
-    if commit.parents.len() > 1 {
+    if objects.commit(oid)?.parents.len() > 1 {
         return Ok(None);
     }
+    let delta = own_change(objects, oid)?;
+    Ok(Some(Step { oid, raw: RawDigest::of(&delta.changes), delta }))
+}
+
+/// What commit `oid` changes against its first parent.
+pub fn own_change(objects: &Objects, oid: Oid) -> Result<Delta> {
+    let commit = objects.commit(oid)?;
     let before = match commit.parents.first() {
         Some(parent) => objects.tree_of(*parent)?,
         None => objects.empty_tree(),
     };
-    let delta = Delta::between(objects, before, commit.tree)?;
-    Ok(Some(Step { oid, raw: RawDigest::of(&delta.changes), delta }))
+    Delta::between(objects, before, commit.tree)
 }
 
 /// The first-parent line after `base` up to `tip`, oldest first; `None` if it does not come from `base`.

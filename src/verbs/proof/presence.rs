@@ -11,7 +11,14 @@ use crate::verbs::proof::contain::Delta;
 use crate::verbs::proof::contain::Tester;
 use crate::verbs::proof::fork::Fork;
 use crate::verbs::proof::fork::Step;
+use crate::verbs::proof::fork::own_change;
 use crate::verbs::proof::upstream::Upstream;
+use bstr::BStr;
+use bstr::ByteSlice;
+use std::collections::HashSet;
+
+/// So many commits of the trunk, the newest that touch its paths, are looked at as parts of it that landed by themselves.
+const PARTS: usize = 200;
 
 /// What landed, where, and what came after it.
 pub struct Landing<'a> {
@@ -52,7 +59,7 @@ pub fn presence(
     if let Some(why) = landing.steps_undone() {
         return Ok((Presence::Reverted, why));
     }
-    if let Some(why) = landing.step_gone(tester, tip)? {
+    if let Some(why) = landing.part_gone(tester, objects, tip)? {
         return Ok((Presence::Reverted, why));
     }
     if let Some(why) = landing.commit_undone(objects)? {
@@ -111,36 +118,57 @@ impl Landing<'_> {
         None
     }
 
-    /// A commit of the fork that its end still has whole, and of which the trunk has nothing: it was taken back by
-    /// itself. Its digest does not show that where other work has changed the same files.
-    fn step_gone(&self, tester: &mut Tester<'_>, tip: Oid) -> Result<Option<String>> {
+    /// A commit of the fork, or one of the trunk that made a part of the fork's work and nothing else, of which the fork's
+    /// end still has all and the trunk has nothing: it was taken back by itself. Its digest does not show that where
+    /// other work has changed the same files.
+    fn part_gone(&self, tester: &mut Tester<'_>, objects: &Objects, tip: Oid) -> Result<Option<String>> {
         let [net] = &self.fork.nets[..] else { return Ok(None) };
-        if self.fork.steps.len() < 2 {
-            return Ok(None);
-        }
-        for step in &self.fork.steps {
-            let (delta, inverse) = (&step.delta, step.delta.inverse());
-            if !tester.gone(&inverse, net.tip)? || tester.gone(delta, net.tip)? {
-                continue;
+        for step in self.fork.steps.iter().filter(|_| self.fork.steps.len() > 1) {
+            if self.vanished(tester, &step.delta, (net, self.entry), tip)? {
+                return Ok(Some(format!("nothing is left of commit {}", step.oid)));
             }
-            let mut seen = None;
-            let line = self.upstream.line_since(self.entry).map(|touch| touch.tree);
-            for tree in std::iter::once(tip).chain(line) {
-                // Trees that are alike at its paths have the same of it.
-                let there = tester.there(delta, tree)?;
-                if seen.as_ref() == Some(&there) {
-                    continue;
-                }
-                seen = Some(there);
-                if tester.gone(&inverse, tree)? {
-                    break;
-                }
-                if tester.gone(delta, tree)? {
-                    return Ok(Some(format!("nothing is left of commit {}", step.oid)));
-                }
+        }
+        let paths: HashSet<&BStr> = self.fork.paths().collect();
+        for touch in self.upstream.line().take(PARTS) {
+            let part = own_change(objects, touch.oid)?;
+            let inside = part.changes.iter().all(|change| paths.contains(change.path.as_bstr()));
+            if inside && self.vanished(tester, &part, (net, touch.oid), tip)? {
+                return Ok(Some(format!("nothing is left of {}, which made a part of it", touch.oid)));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the newest commit since `from` that has all of `part` or nothing of it has nothing, though the end of `net`
+    /// has all of it.
+    fn vanished(
+        &self,
+        tester: &mut Tester<'_>,
+        part: &Delta,
+        (net, from): (&Delta, Oid),
+        tip: Oid,
+    ) -> Result<bool> {
+        let inverse = part.inverse();
+        if !tester.gone(&inverse, net.tip)? || tester.gone(part, net.tip)? {
+            return Ok(false);
+        }
+        let mut seen = None;
+        let line = self.upstream.line_since(from).map(|touch| touch.tree);
+        for tree in std::iter::once(tip).chain(line) {
+            // Trees that are alike at its paths have the same of it.
+            let there = tester.there(part, tree)?;
+            if seen.as_ref() == Some(&there) {
+                continue;
+            }
+            seen = Some(there);
+            if tester.gone(&inverse, tree)? {
+                return Ok(false);
+            }
+            if tester.gone(part, tree)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The newest event on the first-parent line that makes or unmakes exactly the change of the landing
