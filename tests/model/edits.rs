@@ -213,10 +213,31 @@ impl Edit {
     }
 }
 
-/// All of them, or none.
+/// All of them, or none: one after the other, or what they come to at once.
 pub fn apply_all(edits: &[Edit], files: &Files) -> Option<Files> {
-    let mut next = files.clone();
-    edits.iter().all(|edit| edit.apply(&mut next)).then_some(next)
+    let apply = |edits: &[Edit]| {
+        let mut next = files.clone();
+        edits.iter().all(|edit| edit.apply(&mut next)).then_some(next)
+    };
+    apply(edits).or_else(|| apply(&folded(edits)))
+}
+
+/// The same edits, where a file that is added and then worked on is added as it is in the end.
+fn folded(edits: &[Edit]) -> Vec<Edit> {
+    let mut all: Vec<Edit> = Vec::new();
+    for edit in edits {
+        let added = all.iter().position(|e| matches!(e, Edit::Add { file, .. } if *file == edit.file()));
+        match (added, edit) {
+            (Some(at), Edit::Delete { .. }) => drop(all.remove(at)),
+            (Some(at), _) => {
+                if let Edit::Add { item, .. } = &mut all[at] {
+                    edit.change(item);
+                }
+            }
+            (None, _) => all.push(edit.clone()),
+        }
+    }
+    all
 }
 
 /// The tree of these files, written by libgit2.

@@ -209,7 +209,7 @@ impl Maker<'_> {
                 let part: Vec<Edit> = all.iter().step_by(2).cloned().collect();
                 self.make(&part, None, "part");
             }
-            9 | 10 => self.take_back(),
+            9 | 10 => self.take_back(work),
             _ => self.over(work),
         }
     }
@@ -220,15 +220,22 @@ impl Maker<'_> {
     }
 
     fn land(&mut self, edits: &[Edit], second: Option<Oid>, what: &str) -> bool {
+        let mut files = self.files.clone();
+        // What was there already is not its own to give back.
+        let mut does = edits.to_vec();
+        does.retain(|edit| {
+            let before = files.clone();
+            edit.apply(&mut files) && files != before
+        });
         let made = self.make(edits, second, what);
         if made {
-            self.landed.push(edits.to_vec());
+            self.landed.push(does);
         }
         made
     }
 
     /// As git does it: where a part has been changed since, nothing is done.
-    fn take_back(&mut self) {
+    fn take_back(&mut self, work: &Files) {
         if self.landed.is_empty() {
             return;
         }
@@ -239,7 +246,9 @@ impl Maker<'_> {
             let before = files.clone();
             edit.apply(&mut files) && files != before
         });
-        let lost = effects(&files, &self.files);
+        let mut lost = effects(&files, &self.files);
+        // What the work itself has changed again is not missed.
+        lost.retain(|effect| effect.holds(work));
         if each && self.make(&edits, None, "revert") {
             self.landed.remove(which);
             self.backs.push((self.states.len(), lost));
