@@ -6,6 +6,8 @@
 //! The lock of a deletion holds nothing, and those of `packed-refs` and of reftables are everybody's. Once git says that
 //! all is prepared they are its own, and which files they are is noted too. One that a git left which was killed
 //! before it could say so stays, and is named by whoever it keeps from moving refs.
+//!
+//! Where refs are files git moves one after the other. A transaction of which a part is done is done to its end.
 
 use crate::domain::Oid;
 use crate::domain::RefName;
@@ -27,7 +29,12 @@ use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
 const PREFIX: &str = "refs-";
+const EDIT: &str = "edit ";
 const HELD: &str = "held ";
+/// The git ended by itself: a lock with its value is another's. And a part of its transaction is done.
+const HALF: &str = "half";
+/// In the place of an oid.
+const ABSENT: &str = "-";
 const PACKED: &str = "packed-refs.lock";
 const HALF_PACKED: &str = "packed-refs.new";
 const TABLES: &str = "reftable/tables.list.lock";
@@ -37,6 +44,8 @@ const TABLES: &str = "reftable/tables.list.lock";
 pub(super) struct Mark {
     path: PathBuf,
     file: File,
+    /// Locks of the transaction that is noted.
+    held: Vec<Held>,
     /// It has to outlive us.
     left: bool,
 }
@@ -52,15 +61,17 @@ impl Mark {
         let path = folder.join(format!("{PREFIX}{}-{count}", std::process::id()));
         // One of the same name is of a dead process; its locks are not ours to forget.
         let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;
-        let mark = Mark { path, file, left: false };
+        let mark = Mark { path, file, held: Vec::new(), left: false };
         mark.file.try_lock().ok()?;
         rustix::io::fcntl_setfd(&mark.file, rustix::io::FdFlags::empty()).ok()?;
         Some(mark)
     }
 
     pub(super) fn note(&mut self, edits: &[Edit]) -> io::Result<()> {
-        let line = |edit: &Edit| Some(format!("{} {}\n", edit.new?, edit.name));
-        let text: String = edits.iter().filter_map(line).collect();
+        let oid = |oid: Option<Oid>| oid.map_or(ABSENT.to_owned(), |oid| oid.to_string());
+        let line = |edit: &Edit| format!("{EDIT}{} {} {}\n", oid(edit.new), oid(edit.old), edit.name);
+        let text: String = edits.iter().map(line).collect();
+        self.held.clear();
         self.file.set_len(0)?;
         self.file.rewind()?;
         self.file.write_all(text.as_bytes())?;
@@ -73,13 +84,116 @@ impl Mark {
         self.left = true;
     }
 
+    /// Its git ended, and has done a part of what is noted.
+    pub(super) fn leave_half(mut self) -> io::Result<()> {
+        self.file.write_all(format!("{HALF}\n").as_bytes())?;
+        self.file.sync_data()?;
+        self.leave();
+        Ok(())
+    }
+
     /// Notes which files the locks `names` are, below `common`, now that git has them.
     pub(super) fn hold(&mut self, common: &Path, names: &[String]) -> io::Result<()> {
-        let line = |name: &String| Some(format!("{HELD}{} {name}\n", identity(&common.join(name))?));
-        let text: String = names.iter().filter_map(line).collect();
-        self.file.write_all(text.as_bytes())?;
+        let known =
+            |name: &String| Some(Held { identity: identity(&common.join(name))?, name: name.clone() });
+        self.held = names.iter().filter_map(known).collect();
+        let line = |held: &Held| format!("{HELD}{} {}\n", held.identity, held.name);
+        self.file.write_all(self.held.iter().map(line).collect::<String>().as_bytes())?;
         self.file.sync_data()
     }
+
+    /// Removes those that are still there: git, which is through with them, could not.
+    pub(super) fn release(&self, common: &Path) -> io::Result<()> {
+        self.held.iter().try_for_each(|held| held.release(common).map(drop))
+    }
+}
+
+/// A lock that is known by the file that it is.
+#[derive(Debug)]
+struct Held {
+    identity: String,
+    /// Below the common folder.
+    name: String,
+}
+
+impl Held {
+    /// `None` if it is not there.
+    fn release(&self, common: &Path) -> io::Result<Option<PathBuf>> {
+        let lock = common.join(&self.name);
+        if identity(&lock).as_ref() != Some(&self.identity) {
+            return Ok(None);
+        }
+        if self.name == PACKED {
+            // Made under that lock, and in the way of the next one who holds it.
+            disk::gone(fs::remove_file(common.join(HALF_PACKED)))?;
+        }
+        disk::gone(fs::remove_file(&lock))?;
+        Ok(Some(lock))
+    }
+
+    fn stands(&self, common: &Path) -> bool {
+        identity(&common.join(&self.name)).as_ref() == Some(&self.identity)
+    }
+}
+
+/// What a note says.
+struct Noted {
+    edits: Vec<Edit>,
+    held: Vec<Held>,
+    half: bool,
+}
+
+impl Noted {
+    fn parse(text: &str) -> Noted {
+        let oid = |word: &str| (word != ABSENT).then(|| word.parse::<Oid>()).transpose().ok();
+        let edit = |line: &str| {
+            let mut words = line.strip_prefix(EDIT)?.splitn(3, ' ');
+            let (new, old) = (oid(words.next()?)?, oid(words.next()?)?);
+            Some(Edit { name: RefName::new(words.next()?).ok()?, old, new })
+        };
+        let held = |line: &str| {
+            let (identity, name) = line.strip_prefix(HELD)?.split_once(' ')?;
+            let of_a_ref = name.strip_suffix(".lock").is_some_and(|name| RefName::new(name).is_ok());
+            let known = of_a_ref || name == PACKED || name == TABLES;
+            known.then(|| Held { identity: identity.to_owned(), name: name.to_owned() })
+        };
+        Noted {
+            edits: text.lines().filter_map(edit).collect(),
+            held: text.lines().filter_map(held).collect(),
+            half: text.lines().any(|line| line == HALF),
+        }
+    }
+
+    /// The locks that hold the very value of an edit, and `HEAD`'s beside the one of its branch.
+    fn by_value(&self, common: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        // A git that ended has removed its own.
+        for edit in self.edits.iter().filter(|_| !self.half) {
+            let at = |name: &str| common.join(format!("{name}.lock"));
+            let holds =
+                |path: &Path, what: &str| fs::read_to_string(path).is_ok_and(|it| it.trim_end() == what);
+            let (lock, head) = (at(edit.name.as_str()), at("HEAD"));
+            if !edit.new.is_some_and(|new| holds(&lock, &new.to_string())) {
+                continue;
+            }
+            // With the branch that it names git locks `HEAD` first, to write nothing. While the branch is locked
+            // nobody else has a use for that.
+            if holds(&common.join("HEAD"), &format!("ref: {}", edit.name)) && holds(&head, "") {
+                found.push(head);
+            }
+            found.push(lock);
+        }
+        found
+    }
+}
+
+/// Of `edits`, where a part of them is done, those that are not.
+pub(super) fn rest(edits: &[Edit], now: &[Option<Oid>]) -> Vec<Edit> {
+    let moves = || edits.iter().zip(now).filter(|(edit, _)| edit.new != edit.old);
+    if !moves().any(|(edit, now)| edit.new == *now) {
+        return Vec::new();
+    }
+    moves().filter(|(edit, now)| edit.old == **now).map(|(edit, _)| edit.clone()).collect()
 }
 
 /// What tells a file from any other that ever stood in its place; none where the file system does not say. Not its
@@ -117,8 +231,8 @@ impl Repo {
         self.dirs.common.join("skein").join("run")
     }
 
-    /// Removes the locks that transactions of dead processes left, where it is proven that they are theirs.
-    /// Gives those that went.
+    /// Removes the locks that transactions of dead processes left, where it is proven that they are theirs, and ends
+    /// those that are done in part. Gives the locks that went.
     pub fn clear_left_locks(&self) -> Result<Vec<PathBuf>> {
         let mut gone = Vec::new();
         for entry in fs::read_dir(self.marks()).into_iter().flatten().flatten() {
@@ -126,9 +240,7 @@ impl Repo {
                 continue;
             }
             let path = entry.path();
-            let cleared =
-                self.clear(&path).map_err(|e| disk::io(format!("clearing {}", path.display()), e))?;
-            gone.extend(cleared);
+            gone.extend(self.clear(&path)?);
         }
         gone.extend(self.clear_half_packed().map_err(|e| disk::io("clearing packed-refs.new", e))?);
         Ok(gone)
@@ -150,51 +262,44 @@ impl Repo {
         gone.map(|()| Some(half))
     }
 
-    fn clear(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut gone = Vec::new();
-        let Ok(mut file) = File::options().read(true).write(true).open(path) else { return Ok(gone) };
+    fn clear(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let failed = |e: io::Error| disk::io(format!("clearing {}", path.display()), e);
+        let Ok(mut file) = File::options().read(true).append(true).open(path) else { return Ok(Vec::new()) };
         if file.try_lock().is_err() {
-            return Ok(gone);
+            return Ok(Vec::new());
         }
         // Another may have cleared it before the lock was ours.
-        let here = file.metadata()?;
+        let here = file.metadata().map_err(failed)?;
         if !fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
-            return Ok(gone);
+            return Ok(Vec::new());
         }
         let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        for (oid, name) in text.lines().filter_map(|line| line.split_once(' ')) {
-            let (Ok(oid), Ok(name)) = (oid.parse::<Oid>(), RefName::new(name)) else { continue };
-            let at = |name: &str| self.dirs.common.join(format!("{name}.lock"));
-            let holds =
-                |path: &Path, what: &str| fs::read_to_string(path).is_ok_and(|it| it.trim_end() == what);
-            let (lock, head) = (at(name.as_str()), at("HEAD"));
-            if !holds(&lock, &oid.to_string()) {
-                continue;
-            }
-            // With the branch that it names git locks `HEAD` first, to write nothing. While the branch is locked
-            // nobody else has a use for that.
-            if holds(&self.dirs.common.join("HEAD"), &format!("ref: {name}")) && holds(&head, "") {
-                disk::gone(fs::remove_file(&head))?;
-                gone.push(head);
-            }
-            disk::gone(fs::remove_file(&lock))?;
-            gone.push(lock);
+        file.read_to_string(&mut text).map_err(failed)?;
+        let noted = Noted::parse(&text);
+        let common = &self.dirs.common;
+        let mut gone = noted.by_value(common);
+        let stand = !gone.is_empty() || noted.held.iter().any(|held| held.stands(common));
+        let names: Vec<&RefName> = noted.edits.iter().map(|edit| &edit.name).collect();
+        let mut left = Vec::new();
+        if noted.half || stand {
+            left = rest(&noted.edits, &self.read_refs(&names)?);
+            // A gc may have been there since: whoever owns the transaction makes it anew then.
+            left.retain(|edit| edit.new.is_none_or(|new| self.objects.exists(new)));
         }
-        for (told, name) in text.lines().filter_map(|line| line.strip_prefix(HELD)?.split_once(' ')) {
-            let of_a_ref = name.strip_suffix(".lock").is_some_and(|name| RefName::new(name).is_ok());
-            let lock = self.dirs.common.join(name);
-            if !(of_a_ref || name == PACKED || name == TABLES) || identity(&lock).as_deref() != Some(told) {
-                continue;
-            }
-            if name == PACKED {
-                // Made under that lock, and in the way of the next one who holds it.
-                disk::gone(fs::remove_file(self.dirs.common.join(HALF_PACKED)))?;
-            }
-            disk::gone(fs::remove_file(&lock))?;
-            gone.push(lock);
+        if !left.is_empty() && !noted.half {
+            // Without its locks nothing else would tell.
+            file.write_all(format!("{HALF}\n").as_bytes()).and_then(|()| file.sync_data()).map_err(failed)?;
         }
-        disk::gone(fs::remove_file(path))?;
+        for lock in &gone {
+            disk::gone(fs::remove_file(lock)).map_err(failed)?;
+        }
+        for held in &noted.held {
+            gone.extend(held.release(common).map_err(failed)?);
+        }
+        if !left.is_empty() {
+            self.update_refs(&left)?;
+        }
+        disk::gone(fs::remove_file(path)).map_err(failed)?;
         Ok(gone)
     }
 }

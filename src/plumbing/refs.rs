@@ -12,6 +12,7 @@ use crate::plumbing::disk;
 use crate::plumbing::git::Started;
 use crate::plumbing::mark::Mark;
 use crate::plumbing::mark::nameless;
+use crate::plumbing::mark::rest;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
 use std::io::BufRead;
@@ -159,6 +160,10 @@ impl RefSession<'_> {
             (said, struck) => self.settle(edits, said.err().or(struck.err()))?,
         };
         if moved == Moved::Done {
+            if let Some(mark) = &self.mark {
+                // Where it cannot be, it is said to whom it keeps from moving refs.
+                mark.release(&self.repo.dirs.common).ok();
+            }
             self.repo.outlive_collections()?;
         }
         Ok(moved)
@@ -221,20 +226,30 @@ impl RefSession<'_> {
     }
 
     fn settle(&mut self, edits: &[Edit], error: Option<std::io::Error>) -> Result<Moved> {
-        let mut words = String::new();
+        let (mut words, mut killed) = (String::new(), false);
         if let Some(Spoken { child, stdin, .. }) = &mut self.spoken {
             *stdin = None;
             if let Some(stderr) = &mut child.stderr {
                 stderr.read_to_string(&mut words).ok();
             }
-            let killed = child.wait().is_ok_and(|ended| ended.signal().is_some());
-            if let Some(mark) = self.mark.take_if(|_| killed) {
-                mark.leave();
-                self.repo.clear_left_locks()?;
-            }
+            killed = child.wait().is_ok_and(|ended| ended.signal().is_some());
         }
         let names: Vec<&RefName> = edits.iter().map(|e| &e.name).collect();
-        let now = self.repo.read_refs(&names)?;
+        let mut now = self.repo.read_refs(&names)?;
+        if let Some(mark) = self.mark.take() {
+            let half = !rest(edits, &now).is_empty();
+            if killed {
+                mark.leave();
+            } else if half {
+                mark.leave_half().map_err(|e| disk::io("noting what is left to do", e))?;
+            } else {
+                mark.release(&self.repo.dirs.common).ok();
+            }
+            if killed || half {
+                self.repo.clear_left_locks()?;
+                now = self.repo.read_refs(&names)?;
+            }
+        }
         if edits.iter().zip(&now).all(|(e, n)| e.new == *n) {
             return Ok(Moved::Done);
         }

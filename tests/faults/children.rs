@@ -379,17 +379,17 @@ fn the_lock_of_reftables_is_cleared_away() {
 fn a_lock_with_another_value_is_somebody_elses() {
     let world = many_changes();
     let head = world.head();
-    fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+    fs::write(world.path(".git/skein/run/refs-1-0"), format!("edit {head} - refs/heads/new\n")).unwrap();
     let lock = world.path(".git/refs/heads/new.lock");
     for held in ["", "0123456789012345678901234567890123456789\n"] {
         fs::write(&lock, held).unwrap();
-        fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+        fs::write(world.path(".git/skein/run/refs-1-0"), format!("edit {head} - refs/heads/new\n")).unwrap();
         world.skein(&["import", "fix"]).ok();
         assert_eq!(fs::read_to_string(&lock).unwrap(), held);
     }
     // Whoever holds the note lives.
     fs::write(&lock, format!("{head}\n")).unwrap();
-    fs::write(world.path(".git/skein/run/refs-1-0"), format!("{head} refs/heads/new\n")).unwrap();
+    fs::write(world.path(".git/skein/run/refs-1-0"), format!("edit {head} - refs/heads/new\n")).unwrap();
     let note = fs::File::open(world.path(".git/skein/run/refs-1-0")).unwrap();
     note.lock().unwrap();
     world.skein(&["import", "fix"]).ok();
