@@ -133,6 +133,14 @@ impl HeldIndex<'_> {
         Ok(Err(disk::git(format!("moving the files of {}", self.admin.path.display()), &moved.words())))
     }
 
+    /// Sets what the index has at `path`, and nothing else.
+    pub fn set_entry(&self, path: &BStr, entry: Option<(Mode, Oid)>) -> Result<()> {
+        self.copy()?;
+        let line = self.repo.index_line(path, entry);
+        self.repo.git.expect(&self.on_copy(&["update-index", "-z", "--index-info"]).stdin(&line))?;
+        self.publish()
+    }
+
     /// Whether a move began and its index was not yet put in place.
     pub fn is_halfway(&self) -> bool {
         copy(&self.admin).exists()

@@ -131,19 +131,6 @@ impl Repo {
         }
     }
 
-    /// Sets what the index of the worktree has at `path`. The inner error is git's own: another git may have it.
-    pub fn set_index_entry(
-        &self,
-        admin: &Admin,
-        path: &BStr,
-        entry: Option<(Mode, Oid)>,
-    ) -> Result<std::result::Result<(), String>> {
-        let line = self.index_line(path, entry);
-        let call = in_worktree(admin, &["update-index", "-z", "--index-info"]).stdin(&line);
-        let done = self.git.run(&call)?;
-        Ok(if done.ok() { Ok(()) } else { Err(done.words()) })
-    }
-
     /// A commit object that git signs as the person has set it up. The inner error is git's own.
     pub fn commit_signed(
         &self,

@@ -2,6 +2,7 @@
 //! or the landing is refused before anything changes. Nobody's work is stashed, discarded or merged.
 
 use crate::domain::Change;
+use crate::domain::DocId;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::OpId;
@@ -10,6 +11,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::folded;
+use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Untracked;
 use crate::verbs::session::Session;
@@ -73,6 +75,14 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
 /// What the lock of an index begins with while a landing of ours holds it.
 const MARK: &[u8] = b"git-skein landing ";
 
+/// The same while a document is entered into it.
+const DOC_MARK: &[u8] = b"git-skein document ";
+
+/// What the lock of an index holds while document `id` is entered.
+pub fn doc_mark(id: DocId) -> String {
+    format!("{}{id}\n", DOC_MARK.as_bstr())
+}
+
 /// What the lock of an index holds while operation `op` moves it.
 pub fn mark(op: OpId) -> String {
     format!("{}{op}\n", MARK.as_bstr())
@@ -83,11 +93,35 @@ pub fn marked_by(mark: &[u8]) -> Option<String> {
     Some(mark.strip_prefix(MARK)?.to_str_lossy().trim_end().to_owned())
 }
 
-/// Removes a lock that a landing of ours left on an index. The land lock is held and no intent is open: the
-/// landing that took it is over. True if there was one.
+/// The document that the lock of an index names, if it is one of ours.
+pub fn entered_by(mark: &[u8]) -> Option<DocId> {
+    mark.strip_prefix(DOC_MARK)?.trim_end().to_str().ok()?.parse().ok()
+}
+
+/// Removes a lock that a landing of ours left on an index, or a document. The land lock is held and no intent is open:
+/// the landing that took it is over. True if there was one.
 pub fn free_left(session: &Session<'_>, admin: &Admin) -> Result<bool> {
     let mark = session.repo.index_lock(admin).filter(|mark| mark.starts_with(MARK));
-    let Some(mark) = mark else { return Ok(false) };
+    let Some(mark) = mark else { return free_left_by_document(session, admin, None) };
+    free(session, admin, mark.as_bstr())
+}
+
+/// Removes the lock that entering a document left on an index: `own`, which is held, or one that nobody holds.
+/// True if there was one.
+pub fn free_left_by_document(session: &Session<'_>, admin: &Admin, own: Option<DocId>) -> Result<bool> {
+    let Some(mark) = session.repo.index_lock(admin) else { return Ok(false) };
+    let Some(id) = entered_by(&mark) else { return Ok(false) };
+    let _lock = match own == Some(id) {
+        true => None,
+        false => match Lock::try_acquire(&session.local.document_lock(id))? {
+            None => return Ok(false),
+            lock => lock,
+        },
+    };
+    free(session, admin, mark.as_bstr())
+}
+
+fn free(session: &Session<'_>, admin: &Admin, mark: &BStr) -> Result<bool> {
     let held = session.repo.inherit_index(admin, &mark.to_str_lossy());
     held.map_or(Ok(()), |held| held.free())?;
     Ok(true)

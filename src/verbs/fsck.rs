@@ -110,14 +110,20 @@ fn supervised(session: &Session<'_>, audit: &mut Audit<'_>, worktrees: &[Worktre
 /// What dead processes left on this machine. The next verb that writes ends most of it.
 fn left_behind(session: &Session<'_>, audit: &mut Audit<'_>, worktrees: &[Worktree]) {
     let free = |lock: &Path| !crate::host::is_held(lock).unwrap_or(true);
-    if free(&session.local.land_lock()) {
-        for worktree in worktrees {
-            let mark = session.repo.index_lock(&worktree.admin());
-            if mark.and_then(|mark| checkout::marked_by(&mark)).is_some() {
-                let says = "a landing locked its index and ended";
-                let show = format!("git -C '{}' status", worktree.path.display());
-                audit.add(Code::LockStale, worktree.path.display(), says, show);
-            }
+    let no_landing = free(&session.local.land_lock());
+    for worktree in worktrees {
+        let Some(mark) = session.repo.index_lock(&worktree.admin()) else { continue };
+        let landed = no_landing && checkout::marked_by(&mark).is_some();
+        let entered = checkout::entered_by(&mark).is_some_and(|doc| free(&session.local.document_lock(doc)));
+        if landed || entered {
+            let who = if landed { "a landing" } else { "a commit of a document" };
+            let show = format!("git -C '{}' status", worktree.path.display());
+            audit.add(
+                Code::LockStale,
+                worktree.path.display(),
+                format!("{who} locked its index and ended"),
+                show,
+            );
         }
     }
     let mut entries: Vec<_> =

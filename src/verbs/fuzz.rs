@@ -22,6 +22,9 @@ pub fn noted_outside(bytes: &[u8]) {
         assert_eq!(read.to_bytes().unwrap(), again);
         assert_eq!(read.dirty_files(), outside.dirty_files());
     }
+    if let Some(doc) = checkout::entered_by(bytes) {
+        assert_eq!(checkout::entered_by(checkout::doc_mark(doc).as_bytes()), Some(doc));
+    }
     if let Some(op) = checkout::marked_by(bytes) {
         assert!(bytes.len() > op.len() || op.contains('\u{fffd}'));
     }

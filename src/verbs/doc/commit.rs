@@ -22,6 +22,7 @@ use crate::state::Draft;
 use crate::state::OVER;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
+use crate::verbs::checkout;
 use crate::verbs::doc::contribute::moved;
 use crate::verbs::doc::contribute::next_record;
 use crate::verbs::doc::hooks;
@@ -80,7 +81,7 @@ pub fn commit_held(session: &Session<'_>, held: &mut Held) -> Result<Option<Oid>
 }
 
 pub fn commit_now(session: &Session<'_>, held: &mut Held, manner: Manner) -> Result<Committed> {
-    let mut index = Index::default();
+    let mut index = Index { doc: held.id, was: None, now: None };
     let done = rounds(session, held, manner, &mut index);
     if matches!(&done, Err(failure) if failure.token().is_some()) {
         index.put_back(session, &held.open)?;
@@ -99,8 +100,8 @@ fn rounds(session: &Session<'_>, held: &mut Held, manner: Manner, index: &mut In
 }
 
 /// What was done to the person's index.
-#[derive(Default)]
 struct Index {
+    doc: DocId,
     was: Option<Option<(Mode, Oid)>>,
     now: Option<(Mode, Oid)>,
 }
@@ -122,7 +123,7 @@ impl Index {
             _ => return Ok(false),
         };
         repo.make_durable(&repo.objects.take_written())?;
-        set_entry(session, open, Some(new))?;
+        set_entry(session, open, self.doc, Some(new))?;
         self.was.get_or_insert(found);
         self.now = Some(new);
         Ok(true)
@@ -133,24 +134,23 @@ impl Index {
         let Some(was) = self.was else { return Ok(()) };
         let found = session.repo.indexed_at(&open.admin, open.name.as_bstr());
         let is_ours = found == Some(self.now) && Target::find(session, open, None)?.entry != self.now;
-        if is_ours { set_entry(session, open, was) } else { Ok(()) }
+        if is_ours { set_entry(session, open, self.doc, was) } else { Ok(()) }
     }
 }
 
 /// Sets it as soon as no other git has the index.
-fn set_entry(session: &Session<'_>, open: &Open, entry: Option<(Mode, Oid)>) -> Result<()> {
-    let mut words = String::new();
-    for _ in 0..LOOKS {
-        match session.repo.set_index_entry(&open.admin, open.name.as_bstr(), entry)? {
-            Ok(()) => return Ok(()),
-            Err(said) => words = said,
+fn set_entry(session: &Session<'_>, open: &Open, id: DocId, entry: Option<(Mode, Oid)>) -> Result<()> {
+    let admin = &open.admin;
+    for look in 0..LOOKS {
+        if look > 0 && !checkout::free_left_by_document(session, admin, None)? {
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(LOOK);
+        let Some(index) = session.repo.hold_index(admin, &checkout::doc_mark(id))? else { continue };
+        let set = index.set_entry(open.name.as_bstr(), entry);
+        index.free()?;
+        return set;
     }
-    if session.repo.index_lock(&open.admin).is_none() {
-        return Err(Failure::fault(format!("entering {} into the index", open.place.shown), words));
-    }
-    let lock = open.admin.dir.join("index.lock");
+    let lock = admin.dir.join("index.lock");
     Err(Refusal::new(Token::IndexLocked, "another git holds the index, or left its lock")
         .lines([lock.display().to_string()])
         .show(format!("fuser -v {}", quoted(&lock)))

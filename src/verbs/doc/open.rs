@@ -19,6 +19,7 @@ use crate::state::BASELINE;
 use crate::state::DocState;
 use crate::state::LIST_DOCUMENTS;
 use crate::state::TEXT;
+use crate::verbs::checkout;
 use crate::verbs::init;
 use crate::verbs::recover;
 use crate::verbs::session::LOCK_WAIT;
@@ -161,6 +162,7 @@ impl Held {
         let id = first.id.ok_or_else(|| no_identity(&first.place))?;
         let lock = session.lock_document(id)?;
         recover::locks(session)?;
+        checkout::free_left_by_document(session, &first.admin, Some(id))?;
         let mut open = Open { state: DocState::load(&session.repo, id)?, ..first };
         let recovered = super::contribute::finish_interrupted(session, &mut open)?;
         open.look_again(session)?;
