@@ -2,6 +2,7 @@
 
 use crate::domain::Failure;
 use crate::domain::Refusal;
+use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::store::Withheld;
 use std::fmt::Display;
@@ -39,6 +40,15 @@ pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(()),
         _ => Err(e),
     })
+}
+
+/// The bytes of a file; none where there is no file.
+pub(super) fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Failure::fault(format!("reading {}", path.display()), e)),
+    }
 }
 
 /// Removes the folders between `root` and what stood at `path` that are empty without it.

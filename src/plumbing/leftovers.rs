@@ -175,7 +175,7 @@ impl Repo {
     pub fn is_registered(&self, admin: &Admin) -> bool {
         let folder = fs::symlink_metadata(&admin.path).is_ok_and(|m| m.is_dir());
         folder
-            && checkout_of(&admin.dir).as_deref() == Some(&admin.path)
+            && checkout_of(&admin.dir).is_ok_and(|of| of.as_ref() == Some(&admin.path))
             && self.is_worktree_of(&admin.path, admin)
     }
 }

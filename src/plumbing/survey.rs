@@ -2,6 +2,7 @@
 
 use crate::domain::Oid;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::git::Call;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
@@ -66,22 +67,37 @@ impl Repo {
     /// git's lock files in the shared git folder: of refs, indexes, configuration and the like. `skip` is a
     /// folder that is not looked into.
     pub fn lock_files(&self, skip: &Path) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        let mut open = vec![self.dirs.common.clone()];
-        while let Some(dir) = open.pop() {
-            for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let Ok(kind) = entry.file_type() else { continue };
-                // Objects are written aside and linked, never locked.
-                let objects = dir.ends_with("objects") && entry.file_name().len() == 2;
-                if kind.is_dir() && path != skip && !objects {
-                    open.push(path);
-                } else if kind.is_file() && path.extension() == Some("lock".as_ref()) {
-                    found.push(path);
-                }
+        locks_below(self.dirs.common.clone(), skip)
+    }
+
+    /// Removes the locks of the refs below `prefix`, which are nobody's: who calls this knows that no git moves these
+    /// refs now.
+    pub fn clear_locks_below(&self, prefix: &str) -> Result<Vec<PathBuf>> {
+        let found = locks_below(self.dirs.common.join(prefix), Path::new(""));
+        for lock in &found {
+            disk::gone(std::fs::remove_file(lock))
+                .map_err(|e| disk::io(format!("removing {}", lock.display()), e))?;
+        }
+        Ok(found)
+    }
+}
+
+fn locks_below(folder: PathBuf, skip: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            // Objects are written aside and linked, never locked.
+            let objects = dir.ends_with("objects") && entry.file_name().len() == 2;
+            if kind.is_dir() && path != skip && !objects {
+                open.push(path);
+            } else if kind.is_file() && path.extension() == Some("lock".as_ref()) {
+                found.push(path);
             }
         }
-        found.sort();
-        found
     }
+    found.sort();
+    found
 }

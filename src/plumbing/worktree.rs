@@ -118,8 +118,8 @@ impl Repo {
         for dir in
             std::fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten().map(|e| e.path())
         {
-            let Some(path) = checkout_of(&dir) else { continue };
-            let locked = std::fs::read(dir.join("locked")).ok();
+            let Some(path) = checkout_of(&dir)? else { continue };
+            let locked = disk::read_optional(&dir.join("locked"))?;
             let locked = locked.map(|text| text.trim_end().to_str_lossy().into_owned());
             linked.push(Worktree { path, branch: branch_at(&dir)?, bare: false, locked, dir });
         }
@@ -130,27 +130,32 @@ impl Repo {
     /// The administrative folder of the worktree at `path`, if one is registered there.
     pub fn admin_of(&self, path: &Path) -> Option<Admin> {
         let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).ok()?;
-        let dir = entries.flatten().map(|e| e.path()).find(|d| checkout_of(d).as_deref() == Some(path))?;
+        let dir = entries
+            .flatten()
+            .map(|e| e.path())
+            .find(|d| checkout_of(d).is_ok_and(|of| of.as_deref() == Some(path)))?;
         Some(Admin { dir, path: path.to_owned() })
     }
 
     /// Every locked administrative folder, half-made ones too, each with the reason and with the folder of its
     /// worktree if that says itself that it is.
-    pub fn locked_admins(&self) -> Vec<(String, Admin, Option<PathBuf>)> {
+    pub fn locked_admins(&self) -> Result<Vec<(String, Admin, Option<PathBuf>)>> {
         let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).into_iter().flatten().flatten();
-        let locked = |dir: PathBuf| {
-            let reason = std::fs::read(dir.join("locked")).ok()?.trim().to_str_lossy().into_owned();
-            let path = worktree_of(&dir);
-            let named = path.clone().or_else(|| checkout_of(&dir)).unwrap_or_default();
-            Some((reason, Admin { dir, path: named }, path))
-        };
-        entries.filter_map(|e| locked(e.path())).collect()
+        let mut found = Vec::new();
+        for dir in entries.map(|e| e.path()) {
+            let Some(reason) = disk::read_optional(&dir.join("locked"))? else { continue };
+            let named = checkout_of(&dir)?;
+            let path = named.clone().filter(|path| names_back(path, &dir));
+            let named = named.unwrap_or_default();
+            found.push((reason.trim().to_str_lossy().into_owned(), Admin { dir, path: named }, path));
+        }
+        Ok(found)
     }
 
     /// Those that are locked with `reason`.
-    pub fn admins_locked_with(&self, reason: &str) -> Vec<(Admin, Option<PathBuf>)> {
-        let all = self.locked_admins().into_iter();
-        all.filter(|(said, ..)| said == reason).map(|(_, admin, path)| (admin, path)).collect()
+    pub fn admins_locked_with(&self, reason: &str) -> Result<Vec<(Admin, Option<PathBuf>)>> {
+        let all = self.locked_admins()?.into_iter();
+        Ok(all.filter(|(said, ..)| said == reason).map(|(_, admin, path)| (admin, path)).collect())
     }
 
     /// Locks the worktree with another reason, in one step.
@@ -242,12 +247,18 @@ impl Repo {
 
     /// Forgets the worktree that `admin` registers. Its files must be gone already.
     pub fn forget_worktree(&self, admin: &Admin) -> Result<()> {
-        match std::fs::remove_dir_all(&admin.dir) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failure::fault(format!("removing {}", admin.dir.display()), e))
+        let failed = |e: std::io::Error| Failure::fault(format!("removing {}", admin.dir.display()), e);
+        // What says whose it is goes last.
+        for entry in std::fs::read_dir(&admin.dir).into_iter().flatten() {
+            let entry = entry.map_err(failed)?;
+            let is_folder = entry.file_type().map_err(failed)?.is_dir();
+            if is_folder {
+                disk::gone(std::fs::remove_dir_all(entry.path())).map_err(failed)?;
+            } else if entry.file_name() != "locked" {
+                disk::gone(std::fs::remove_file(entry.path())).map_err(failed)?;
             }
-            _ => Ok(()),
         }
+        disk::gone(std::fs::remove_dir_all(&admin.dir)).map_err(failed)
     }
 
     /// What `git status` reports in the working tree at `path`, in its own order.
@@ -296,7 +307,7 @@ impl Repo {
 
 /// The worktree of the administrative folder `dir`, if each names the other.
 fn worktree_of(dir: &Path) -> Option<PathBuf> {
-    checkout_of(dir).filter(|path| names_back(path, dir))
+    checkout_of(dir).ok().flatten().filter(|path| names_back(path, dir))
 }
 
 /// Whether the folder `path` says that the administrative folder `dir` registers it.
@@ -343,12 +354,13 @@ pub(super) fn branch_at(dir: &Path) -> Result<Option<RefName>> {
 }
 
 /// The working tree that an administrative folder belongs to.
-pub(super) fn checkout_of(dir: &Path) -> Option<PathBuf> {
-    let link = std::fs::read(dir.join("gitdir")).ok()?;
+pub(super) fn checkout_of(dir: &Path) -> Result<Option<PathBuf>> {
+    let Some(link) = disk::read_optional(&dir.join("gitdir"))? else { return Ok(None) };
     let link = Path::new(std::ffi::OsStr::from_bytes(link.trim_end()));
     // A relative link starts at the folder that holds it.
-    let link = if link.is_relative() { std::fs::canonicalize(dir.join(link)).ok()? } else { link.to_owned() };
-    link.parent().map(Path::to_owned)
+    let link =
+        if link.is_relative() { std::fs::canonicalize(dir.join(link)).ok() } else { Some(link.to_owned()) };
+    Ok(link.and_then(|link| link.parent().map(Path::to_owned)))
 }
 
 /// The commits of a reflog, newest first: lines `<old> <new> <who> <when>`, a tab, what was done.

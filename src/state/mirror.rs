@@ -105,9 +105,11 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Fetches what the remote has now.
+    /// Fetches what the remote has now. Whoever calls this holds the lock of syncing, which no git outlives: a lock
+    /// on the mirror is of a dead one.
     pub fn fetch(repo: &Repo, remote: &RemoteName) -> Result<Mirror> {
         let (place, refspecs) = names::mirror(remote);
+        repo.clear_locks_below(&place)?;
         repo.fetch(remote, &refspecs)?;
         let here = repo.refs(&[names::SHARED, names::NOTES])?;
         let here: BTreeMap<RefName, Oid> = here.into_iter().map(|r| (r.name, r.oid)).collect();

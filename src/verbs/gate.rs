@@ -464,7 +464,7 @@ fn clear(session: &Session<'_>, folder: &std::path::Path) -> Result<()> {
     // A half-made one may not say yet where it belongs, but it says whose it is.
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let reason = name.strip_prefix("gate-").map(lock_reason).unwrap_or_default();
-    let half = session.repo.admins_locked_with(&reason).into_iter().map(|(admin, _)| admin);
+    let half = session.repo.admins_locked_with(&reason)?.into_iter().map(|(admin, _)| admin);
     admin.into_iter().chain(half).try_for_each(|admin| session.repo.forget_worktree(&admin))
 }
 

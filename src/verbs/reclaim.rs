@@ -108,7 +108,7 @@ fn is_work(objects: &Objects, change: &Change) -> bool {
 /// meant for the one of worker `id`.
 pub fn unmake(session: &Session<'_>, id: WorkerId, reason: &str) -> Result<()> {
     let _making = session.lock_worktrees()?;
-    for (admin, path) in session.repo.admins_locked_with(reason) {
+    for (admin, path) in session.repo.admins_locked_with(reason)? {
         if let Some(path) = path {
             crate::host::remove_tree(&path)?;
         }
@@ -130,7 +130,7 @@ pub fn unmake_torn(session: &Session<'_>, id: WorkerId, tree: Oid, never_ran: bo
         return Ok(());
     }
     let _making = session.lock_worktrees()?;
-    let admins = session.repo.locked_admins().into_iter().filter(|(_, admin, _)| admin.path == place);
+    let admins = session.repo.locked_admins()?.into_iter().filter(|(_, admin, _)| admin.path == place);
     let admins: Vec<_> = admins.collect();
     if admins.iter().any(|(reason, ..)| !never_ran || !reason.is_empty()) {
         return Ok(());

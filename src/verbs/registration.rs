@@ -44,7 +44,7 @@ pub struct Registered {
 impl Registered {
     pub fn read(session: &Session<'_>) -> Result<Registered> {
         let mut by_worker: BTreeMap<WorkerId, Vec<Admin>> = BTreeMap::new();
-        for (reason, admin, _) in session.repo.locked_admins() {
+        for (reason, admin, _) in session.repo.locked_admins()? {
             if let Some(id) = locked_for(&reason) {
                 by_worker.entry(id).or_default().push(admin);
             }
@@ -136,7 +136,7 @@ pub fn aside(admin: &Admin, id: WorkerId) -> PathBuf {
 /// Ends removals of `ids` that were cut short. A folder aside was checked, and is on its way out, once its
 /// `.git` is gone; before that it goes back to its place.
 pub fn settle(session: &Session<'_>, ids: &[WorkerId]) -> Result<()> {
-    for (reason, admin, _) in session.repo.locked_admins() {
+    for (reason, admin, _) in session.repo.locked_admins()? {
         let Some(id) = locked_for(&reason).filter(|id| ids.contains(id)) else { continue };
         let aside = aside(&admin, id);
         if std::fs::symlink_metadata(&aside).is_err() {

@@ -46,7 +46,7 @@ const TRIES: usize = 10;
 pub fn all(session: &Session<'_>, view: &View, cases: &mut [Case], risks: Risks) -> Result<()> {
     end_survivors(session, view, cases, risks)?;
     archive(session, view, cases)?;
-    let locked: HashSet<String> = session.repo.locked_admins().into_iter().map(|(why, ..)| why).collect();
+    let locked: HashSet<String> = session.repo.locked_admins()?.into_iter().map(|(why, ..)| why).collect();
     let mut failed = None;
     for case in cases.iter_mut().filter(|c| removes(c)) {
         match remove(session, case, risks, &locked) {
