@@ -62,11 +62,15 @@ fn ours(world: &World, state: &mut State) {
     let repo = Repository::open(&world.repo).unwrap();
     for (name, oid) in refs(&repo) {
         let text = |path: &str| blob(&repo, oid, path).unwrap_or_default();
-        if name.starts_with("refs/skein/worker/") || name.starts_with("refs/notes/skein/") {
+        // An archive is the same whether its workers were folded at once or one by one.
+        let by_tree = ["refs/skein/worker/", "refs/skein/archive/", "refs/notes/skein/"];
+        if by_tree.iter().any(|prefix| name.starts_with(prefix)) {
             let tree = repo.find_commit(oid).unwrap().tree_id();
             state.insert(name, tree.to_string());
         } else if name.starts_with("refs/skein-local/candidate/") {
             state.insert(name, text("record.json"));
+        } else if name.starts_with("refs/skein-local/kept/") {
+            state.insert(name, kept(&repo, oid));
         } else if name.starts_with("refs/skein/lane/") {
             for (at, line) in lane(&repo, oid).iter().enumerate() {
                 state.insert(format!("{name} {at}"), line.clone());
@@ -81,6 +85,17 @@ fn blob(repo: &Repository, commit: Oid, path: &str) -> Option<String> {
     let entry = repo.find_commit(commit).ok()?.tree().ok()?.get_path(Path::new(path)).ok()?;
     let blob = repo.find_blob(entry.id()).ok()?;
     Some(String::from_utf8_lossy(blob.content()).into_owned())
+}
+
+/// What a commit that keeps keeps, however many such commits it took.
+fn kept(repo: &Repository, tip: Oid) -> String {
+    let mut walk = repo.revwalk().unwrap();
+    walk.push(tip).unwrap();
+    let keeps = |oid: &Oid| {
+        repo.find_commit(*oid).unwrap().summary().is_ok_and(|line| line == Some("kept of closed workers"))
+    };
+    let all: BTreeSet<Oid> = walk.map(Result::unwrap).filter(|oid| !keeps(oid)).collect();
+    all.iter().map(|oid| format!("{oid} ")).collect()
 }
 
 /// The landings, undos and verdicts of a lane, oldest first, and the intents that nothing ended.
@@ -165,8 +180,12 @@ pub fn empty_locks(world: &World) -> Vec<std::path::PathBuf> {
 
 /// Every lock of a ref, and every note of whose they are, with what it holds: for the words of a failure.
 pub fn locks(world: &World) -> Vec<(String, String)> {
+    locks_below(&world.common())
+}
+
+pub fn locks_below(folder: &Path) -> Vec<(String, String)> {
     let found = std::process::Command::new("find")
-        .arg(world.common())
+        .arg(folder)
         .args(["(", "-name", "*.lock", "-o", "-name", "refs-*", ")", "-type", "f"])
         .output()
         .unwrap();

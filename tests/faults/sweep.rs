@@ -357,7 +357,7 @@ pub fn once(
             || ran.code == 1 && !ran.out.is_empty();
         assert!(told, "{at}: exit {} without a word: {ran:?}", ran.code);
     }
-    still_there(&world, reference, &person, &at);
+    still_there(&world, reference, &person, (how, &at));
     if ran.code == 0 {
         stands(scene, &world, reference, &at);
     }
@@ -394,6 +394,12 @@ pub fn named_locks(world: &World, at: &str) {
     // What git locks to write its configuration it names itself when it finds that lock.
     if std::fs::remove_file(world.common().join("config.lock")).is_ok() {
         tally("config.lock that a killed git left, removed by hand", 1);
+    }
+    // On a server its own git left them, and its own people remove them: nobody else can.
+    let server = world.root().join("server.git");
+    for lock in state::locks_below(&server).into_iter().filter(|(path, _)| path.ends_with(".lock")) {
+        std::fs::remove_file(lock.0).unwrap();
+        tally("lock on the server that its killed git left, removed there by hand", 1);
     }
     if state::empty_locks(world).is_empty() {
         return;
@@ -468,7 +474,7 @@ fn stands(scene: &Scene, world: &World, reference: &Reference, at: &str) {
 
 /// Right after the strike: what was reachable still is, branches are old or new, and nothing of the
 /// person's is changed but for a checkout on its way from the one to the other.
-fn still_there(world: &World, reference: &Reference, person: &State, at: &str) {
+fn still_there(world: &World, reference: &Reference, person: &State, (how, at): (How, &str)) {
     let repo = Repository::open(&world.repo).unwrap();
     let now = state::refs(&repo);
     let held = |oid: Oid| now.values().any(|tip| *tip == oid || repo.graph_descendant_of(*tip, oid).unwrap());
@@ -497,7 +503,9 @@ fn still_there(world: &World, reference: &Reference, person: &State, at: &str) {
             // A new branch begins at the trunk.
             let begun = old.is_none() && key.starts_with("ref refs/heads/") && found == trunk.as_ref();
             let put = key == "ref refs/heads/main" && found == person.get("ref refs/heads/other");
-            if !(found == old || found == new || begun || put) {
+            // Of a git that was killed in it.
+            let on_its_way = how.git && key.starts_with("file/") && old != new;
+            if !(found == old || found == new || begun || put || on_its_way) {
                 return Some(format!("{key} is neither old nor new: {found:?}"));
             }
         }

@@ -239,7 +239,9 @@ fn tried(harness: &Harness, cases: fn(&Scene) -> Vec<Case>, verbs: usize, each: 
 
 fn one(scene: &Scene, reference: &Reference, case: &Case) -> bool {
     let killed = case.fault == KILL && !matches!(case.whose, Whose::Git(_));
-    let git = matches!(case.whose, Whose::Git(_) | Whose::GitAndVerb(_)) && case.fault == KILL;
+    // A git that cannot remove its lock leaves it as one that is killed.
+    let leaves = case.fault == KILL || case.call.starts_with("unlink");
+    let git = matches!(case.whose, Whose::Git(_) | Whose::GitAndVerb(_)) && leaves;
     let how = How { k: case.nth, killed, sound: case.nth.is_multiple_of(4), git };
     sweep::once(scene, reference, how, |world| strike(scene, world, case))
 }
