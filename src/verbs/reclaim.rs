@@ -142,8 +142,11 @@ pub fn unmake_torn(session: &Session<'_>, id: WorkerId, tree: Oid, never_ran: bo
         file.is_some_and(|(_, oid)| objects.blob(*oid).is_ok_and(|whole| is_torn(&whole, text)))
     };
     if only(place, place, &of_base) {
+        // A git that failed in making it has unlocked it, and left the rest.
+        let unlocked = session.repo.admin_of(place);
         crate::host::remove_tree(place)?;
-        return admins.iter().try_for_each(|(_, admin, _)| session.repo.forget_worktree(admin));
+        let locked = admins.into_iter().map(|(_, admin, _)| admin);
+        return locked.chain(unlocked).try_for_each(|admin| session.repo.forget_worktree(&admin));
     }
     session.tell(format!("left as it is, since there are other files in it: {}", place.display()));
     Ok(())
