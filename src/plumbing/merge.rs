@@ -1,13 +1,21 @@
 //! Three-way merges of trees, in process. Attributes and merge drivers are neutral: nothing that a
 //! repository or a worker configures changes a result. The caches are made once and reused.
 
+use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::Result;
 use crate::plumbing::objects::Objects;
 use crate::plumbing::objects::id;
 use crate::plumbing::objects::oid_of;
+use crate::plumbing::patch::similarity;
 use bstr::BString;
+use gix::diff::tree_with_rewrites::Change;
 use gix::merge::plumbing as gix_merge;
+use gix::merge::plumbing::tree::Resolution;
+use gix::objs::tree::EntryKind;
+
+/// How alike two files must be for git to take them for one, in percent.
+const ALIKE: u8 = 50;
 
 /// Whether a merge follows renames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,29 +109,75 @@ impl<'a> Merger<'a> {
             paths.dedup();
             return Ok(Merged::Conflict(paths));
         }
-        let forgotten =
-            if renames == Renames::Follow { self.forgotten(base, ours, theirs)? } else { Vec::new() };
-        if !forgotten.is_empty() {
-            return Ok(Merged::Conflict(forgotten));
-        }
-        let tree = outcome.tree.write(|tree| objects.write_tree(tree)).map_err(failed)?;
-        Ok(Merged::Clean(oid_of(&tree)))
-    }
-
-    /// Files that one side has under another name, and whose mode the other side has changed: the merge takes them for
-    /// clean, and the mode is that of the base again.
-    fn forgotten(&self, base: Oid, ours: Oid, theirs: Oid) -> Result<Vec<BString>> {
-        let mut paths = Vec::new();
-        for change in self.objects.diff_trees(base, theirs)? {
-            let Some((mode, _)) = change.old else { continue };
-            let there = self.objects.entry_at(ours, change.path.as_ref())?;
-            let (one, other) = (change.new.map(|e| e.0), there.map(|e| e.0));
-            if one.xor(other).is_some_and(|changed| changed != mode) {
-                paths.push(change.path);
+        let mut modes: Vec<(BString, Option<Mode>)> = outcome.conflicts.iter().filter_map(renamed).collect();
+        let mut tree = oid_of(&outcome.tree.write(|tree| objects.write_tree(tree)).map_err(failed)?);
+        self.twins([base, ours, theirs], &mut modes)?;
+        for (path, mode) in modes {
+            match (objects.entry_at(tree, path.as_ref())?, mode) {
+                (Some((there, _)), Some(mode)) if there == mode => {}
+                (Some((there, blob)), Some(mode)) if is_file(there) => {
+                    tree = objects.edit_tree(tree, [(path, Some((mode, blob)))])?;
+                }
+                _ => return Ok(Merged::Conflict(vec![path])),
             }
         }
-        Ok(paths)
+        Ok(Merged::Clean(tree))
     }
+
+    /// Files that both sides have anew, with two modes. The merge takes those of one content for clean and for programs;
+    /// what they are is told by the file of the base that both have made them of. Without one there is no telling.
+    fn twins(&self, [base, ours, theirs]: [Oid; 3], modes: &mut Vec<(BString, Option<Mode>)>) -> Result<()> {
+        let changes = self.objects.diff_trees(base, theirs)?;
+        for change in &changes {
+            let (None, Some((mode, blob))) = (change.old, change.new) else { continue };
+            let there = self.objects.entry_at(ours, change.path.as_ref())?.map(|entry| entry.0);
+            if there.is_none_or(|there| there == mode) || modes.iter().any(|(path, _)| *path == change.path) {
+                continue;
+            }
+            let mut origin = None;
+            for gone in changes.iter().filter(|gone| gone.new.is_none()) {
+                let Some((was, old)) = gone.old.filter(|(was, _)| is_file(*was)) else { continue };
+                if is_file(mode) && self.objects.entry_at(ours, gone.path.as_ref())?.is_none() {
+                    let alike = similarity(&self.objects.blob(old)?, &self.objects.blob(blob)?);
+                    origin = origin.max(Some((alike, was)).filter(|(alike, _)| *alike >= ALIKE));
+                }
+            }
+            let mode = origin.map(|(_, was)| changed_mode(was, mode, there.unwrap_or(was)));
+            modes.push((change.path.clone(), mode.filter(|_| there.is_some_and(is_file))));
+        }
+        Ok(())
+    }
+}
+
+fn is_file(mode: Mode) -> bool {
+    matches!(mode, Mode::File | Mode::Executable)
+}
+
+/// What two sides make of a mode.
+fn changed_mode(base: Mode, ours: Mode, theirs: Mode) -> Mode {
+    if ours == base { theirs } else { ours }
+}
+
+/// The path and the mode of a file that both sides have changed, and to which a side has given another name: the merge
+/// does not look at the mode in the base, and makes it a program whenever it is one on either side.
+fn renamed(settled: &gix_merge::tree::Conflict) -> Option<(BString, Option<Mode>)> {
+    let file = |entry: gix_merge::tree::ConflictIndexEntry| match entry.mode.kind() {
+        EntryKind::Blob => Some(Mode::File),
+        EntryKind::BlobExecutable => Some(Mode::Executable),
+        _ => None,
+    };
+    let change =
+        [&settled.ours, &settled.theirs].into_iter().find(|c| matches!(c, Change::Rewrite { .. }))?;
+    let [base, ours, theirs] = settled.entries;
+    let mode = changed_mode(file(base?)?, file(ours?)?, file(theirs?)?);
+    let path = match &settled.resolution {
+        Ok(Resolution::OursModifiedTheirsRenamedAndChangedThenRename {
+            final_location: Some(path), ..
+        }) => path.clone(),
+        Ok(Resolution::SourceLocationAffectedByRename { .. }) => return None,
+        _ => change.location().to_owned(),
+    };
+    Some((path, Some(mode)))
 }
 
 fn options(renames: Renames) -> gix_merge::tree::Options {

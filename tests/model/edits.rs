@@ -98,7 +98,7 @@ pub fn random(dice: &mut Dice, files: &Files, fresh: &mut u64) -> Edit {
                 };
                 Edit::Body { file: *file, old: item.body.clone(), new }
             }
-            None => Edit::Mode { file, exec: true },
+            None => Edit::Mode { file, exec: !files[&file].exec },
         },
     }
 }
@@ -165,6 +165,20 @@ impl Edit {
         true
     }
 
+    /// Whether `files` have already what `later` edits make of its line: to write it once more would double that.
+    fn is_past(&self, later: &[Edit], files: &Files) -> bool {
+        let (Edit::Replace { file, new, .. } | Edit::Insert { file, new, .. }) = self else { return false };
+        let Some(Body::Text(lines)) = files.get(file).map(|item| &item.body) else { return false };
+        let mut line = new;
+        later.iter().any(|edit| match edit {
+            Edit::Replace { file: same, old, new } if same == file && old == line => {
+                line = new;
+                lines.contains(new)
+            }
+            _ => false,
+        })
+    }
+
     /// What takes it back.
     pub fn inverse(&self) -> Edit {
         match self.clone() {
@@ -215,9 +229,23 @@ impl Edit {
 
 /// All of them, or none: one after the other, or what they come to at once.
 pub fn apply_all(edits: &[Edit], files: &Files) -> Option<Files> {
+    done(edits, files).map(|(files, _)| files)
+}
+
+/// The same, with those of the edits that did something there.
+pub fn done(edits: &[Edit], files: &Files) -> Option<(Files, Vec<Edit>)> {
     let apply = |edits: &[Edit]| {
-        let mut next = files.clone();
-        edits.iter().all(|edit| edit.apply(&mut next)).then_some(next)
+        let (mut next, mut done) = (files.clone(), Vec::new());
+        for (at, edit) in edits.iter().enumerate() {
+            let before = next.clone();
+            if !edit.is_past(&edits[at + 1..], &next) && !edit.apply(&mut next) {
+                return None;
+            }
+            if next != before {
+                done.push(edit.clone());
+            }
+        }
+        Some((next, done))
     };
     apply(edits).or_else(|| apply(&folded(edits)))
 }

@@ -76,7 +76,7 @@ pub struct History {
     pub ever: bool,
     /// The trunk took it all in at once, or commit by commit.
     pub taken: bool,
-    /// What had landed, or a part of it that had landed by itself, was taken back, and was never whole again.
+    /// What had landed, or a part of it that had landed by itself, was taken back, and did not all come in again.
     pub back: bool,
     /// The trunk has the tip itself.
     pub merged: bool,
@@ -91,8 +91,8 @@ struct Maker<'r> {
     trunk: Oid,
     states: Vec<Files>,
     work: Vec<Vec<Edit>>,
-    /// Landings that stand, each as the edits that it made.
-    landed: Vec<Vec<Edit>>,
+    /// Landings that stand: the edits, and those that were not there before and are its own to give back.
+    landed: Vec<(Vec<Edit>, Vec<Edit>)>,
     /// What was taken back, and after how many states.
     backs: Vec<(usize, Vec<Effect>)>,
     history: History,
@@ -132,9 +132,8 @@ pub fn random(repo: &Repository, base: Oid, seed: u64) -> History {
     let mut history = maker.history;
     history.trunk = maker.trunk;
     history.now = !net.is_empty() && net.iter().all(|e| e.holds(&maker.files));
-    let again =
-        |from: usize, lost: &[Effect]| maker.states[from..].iter().any(|f| lost.iter().all(|e| e.holds(f)));
-    history.back = maker.backs.iter().any(|(from, lost)| !again(*from, lost));
+    let again = |from: usize, effect: &Effect| maker.states[from..].iter().any(|files| effect.holds(files));
+    history.back = maker.backs.iter().any(|(from, lost)| !lost.iter().all(|effect| again(*from, effect)));
     history.ever = !net.is_empty() && net.iter().all(|e| maker.states.iter().any(|files| e.holds(files)));
     history
 }
@@ -216,20 +215,14 @@ impl Maker<'_> {
 
     /// Whether it has landed, alone or with others, and was not taken back.
     fn stands(&self, commit: &[Edit]) -> bool {
-        commit.first().is_some_and(|first| self.landed.iter().any(|landing| landing.contains(first)))
+        commit.first().is_some_and(|first| self.landed.iter().any(|(edits, _)| edits.contains(first)))
     }
 
     fn land(&mut self, edits: &[Edit], second: Option<Oid>, what: &str) -> bool {
-        let mut files = self.files.clone();
-        // What was there already is not its own to give back.
-        let mut does = edits.to_vec();
-        does.retain(|edit| {
-            let before = files.clone();
-            edit.apply(&mut files) && files != before
-        });
+        let does = edits::done(edits, &self.files);
         let made = self.make(edits, second, what);
-        if made {
-            self.landed.push(does);
+        if let (true, Some((_, does))) = (made, does) {
+            self.landed.push((edits.to_vec(), does));
         }
         made
     }
@@ -240,7 +233,7 @@ impl Maker<'_> {
             return;
         }
         let which = self.dice.below(self.landed.len() as u64) as usize;
-        let edits: Vec<Edit> = self.landed[which].iter().rev().map(Edit::inverse).collect();
+        let edits: Vec<Edit> = self.landed[which].1.iter().rev().map(Edit::inverse).collect();
         let mut files = self.files.clone();
         let each = edits.iter().all(|edit| {
             let before = files.clone();
