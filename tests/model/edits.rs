@@ -166,7 +166,7 @@ impl Edit {
     }
 
     /// Whether `files` have already what `later` edits make of its line: to write it once more would double that.
-    fn is_past(&self, later: &[Edit], files: &Files) -> bool {
+    pub fn is_past(&self, later: &[Edit], files: &Files) -> bool {
         let (Edit::Replace { file, new, .. } | Edit::Insert { file, new, .. }) = self else { return false };
         let Some(Body::Text(lines)) = files.get(file).map(|item| &item.body) else { return false };
         let mut line = new;

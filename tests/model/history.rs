@@ -205,7 +205,10 @@ impl Maker<'_> {
                 }
             }
             8 => {
-                let part: Vec<Edit> = all.iter().step_by(2).cloned().collect();
+                // A line that the work itself has written anew since is not written again.
+                let new = |(at, edit): &(usize, &Edit)| !edit.is_past(&all[at + 1..], &self.files);
+                let part = all.iter().enumerate().step_by(2).filter(new).map(|(_, edit)| edit.clone());
+                let part: Vec<Edit> = part.collect();
                 self.make(&part, None, "part");
             }
             9 | 10 => self.take_back(work),

@@ -77,6 +77,22 @@ pub fn presence(
     Ok((Presence::Changed, missing.unwrap_or_default()))
 }
 
+/// Of `step`, the paths that the later commits of the fork left as they are; `None` if that is all or nothing of it. Its
+/// other paths may have been gone over, and then the fork's end does not have all of it.
+fn untouched(objects: &Objects, step: &Delta, net: &Delta) -> Result<Option<Delta>> {
+    let mut changes = Vec::new();
+    for change in &step.changes {
+        if objects.entry_at(net.tip, change.path.as_ref())? == change.new {
+            changes.push(change.clone());
+        }
+    }
+    if changes.is_empty() || changes.len() == step.changes.len() {
+        return Ok(None);
+    }
+    let tip = objects.edit_tree(step.base, changes.iter().map(|change| (change.path.clone(), change.new)))?;
+    Ok(Some(Delta { base: step.base, tip, changes }))
+}
+
 /// Where the newest commit that has all of `unit` or none of it has none.
 fn taken_back(
     tester: &mut Tester<'_>,
@@ -124,8 +140,12 @@ impl Landing<'_> {
     fn part_gone(&self, tester: &mut Tester<'_>, objects: &Objects, tip: Oid) -> Result<Option<String>> {
         let [net] = &self.fork.nets[..] else { return Ok(None) };
         for step in self.fork.steps.iter().filter(|_| self.fork.steps.len() > 1) {
-            if self.vanished(tester, &step.delta, (net, self.entry), tip)? {
-                return Ok(Some(format!("nothing is left of commit {}", step.oid)));
+            let mut parts = vec![step.delta.clone()];
+            parts.extend(untouched(objects, &step.delta, net)?);
+            for part in &parts {
+                if self.vanished(tester, part, (net, self.entry), tip)? {
+                    return Ok(Some(format!("nothing is left of commit {}", step.oid)));
+                }
             }
         }
         let paths: HashSet<&BStr> = self.fork.paths().collect();

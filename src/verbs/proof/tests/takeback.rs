@@ -67,6 +67,14 @@ pub fn cases() -> Vec<Case> {
             s.commit("l2", &["l1"], &[("b", "2\n")]);
             s.commit("T", &["l2"], &[("a", "1\n")]);
         }),
+        case("one reverted but for what the work went over", Truth::Gone, "reverted exact", "--", |s| {
+            s.commit("B", &[], &[("a", &doc(&[])), ("b", "1\n")]);
+            s.commit("f1", &["B"], &[("a", &doc(&[(3, "three")])), ("b", "2\n")]);
+            s.commit("S", &["f1"], &[("a", &doc(&[(3, "drei")]))]);
+            s.commit("l1", &["B"], &[("a", &doc(&[(3, "three")])), ("b", "2\n")]);
+            s.commit("l2", &["l1"], &[("a", &doc(&[(3, "drei")]))]);
+            s.commit("T", &["l2"], &[("a", &doc(&[(3, "drei"), (9, "nine")])), ("b", "1\n")]);
+        }),
         case("merged, then the merge reverted", Truth::Gone, "reverted ancestor @S", "merged", |s| {
             s.commit("B", &[], &[("a", "1\n")]);
             s.commit("S", &["B"], &[("a", "2\n")]);
