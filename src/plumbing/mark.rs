@@ -31,7 +31,9 @@ use std::time::UNIX_EPOCH;
 const PREFIX: &str = "refs-";
 const EDIT: &str = "edit ";
 const HELD: &str = "held ";
-/// The git ended by itself: a lock with its value is another's. And a part of its transaction is done.
+/// The git ended by itself, and removed its locks: one with its value is another's.
+const ENDED: &str = "ended";
+/// A part of the transaction is done.
 const HALF: &str = "half";
 /// In the place of an oid.
 const ABSENT: &str = "-";
@@ -86,7 +88,7 @@ impl Mark {
 
     /// Its git ended, and has done a part of what is noted.
     pub(super) fn leave_half(mut self) -> io::Result<()> {
-        self.file.write_all(format!("{HALF}\n").as_bytes())?;
+        self.file.write_all(format!("{ENDED}\n{HALF}\n").as_bytes())?;
         self.file.sync_data()?;
         self.leave();
         Ok(())
@@ -119,10 +121,10 @@ struct Held {
 impl Held {
     /// `None` if it is not there.
     fn release(&self, common: &Path) -> io::Result<Option<PathBuf>> {
-        let lock = common.join(&self.name);
-        if identity(&lock).as_ref() != Some(&self.identity) {
+        if !self.stands(common) {
             return Ok(None);
         }
+        let lock = common.join(&self.name);
         if self.name == PACKED {
             // Made under that lock, and in the way of the next one who holds it.
             disk::gone(fs::remove_file(common.join(HALF_PACKED)))?;
@@ -140,6 +142,7 @@ impl Held {
 struct Noted {
     edits: Vec<Edit>,
     held: Vec<Held>,
+    ended: bool,
     half: bool,
 }
 
@@ -160,6 +163,7 @@ impl Noted {
         Noted {
             edits: text.lines().filter_map(edit).collect(),
             held: text.lines().filter_map(held).collect(),
+            ended: text.lines().any(|line| line == ENDED),
             half: text.lines().any(|line| line == HALF),
         }
     }
@@ -167,8 +171,7 @@ impl Noted {
     /// The locks that hold the very value of an edit, and `HEAD`'s beside the one of its branch.
     fn by_value(&self, common: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        // A git that ended has removed its own.
-        for edit in self.edits.iter().filter(|_| !self.half) {
+        for edit in self.edits.iter().filter(|_| !self.ended) {
             let at = |name: &str| common.join(format!("{name}.lock"));
             let holds =
                 |path: &Path, what: &str| fs::read_to_string(path).is_ok_and(|it| it.trim_end() == what);

@@ -398,3 +398,31 @@ fn a_lock_with_another_value_is_somebody_elses() {
     world.skein(&["import", "fix"]).ok();
     assert!(!lock.exists() && !world.path(".git/skein/run/refs-1-0").exists());
 }
+
+/// A dead process moved one of two refs. Whoever clears up may die as well, after noting that and before the lock goes.
+#[test]
+fn what_is_done_in_part_is_done_to_its_end() {
+    let world = many_changes();
+    let head = world.head();
+    let note = world.path(".git/skein/run/refs-1-0");
+    let lock = world.path(".git/refs/heads/two.lock");
+    world.git(["branch", "one"]);
+    for (said, locked) in [("", true), ("half\n", true), ("half\n", false)] {
+        let edits = ["one", "two"].map(|name| format!("edit {head} - refs/heads/{name}\n"));
+        fs::write(&note, edits.concat() + said).unwrap();
+        if locked {
+            fs::write(&lock, format!("{head}\n")).unwrap();
+        }
+        world.skein(&["import", "fix"]).ok();
+        assert_eq!(world.rev("two"), head, "{said:?}, locked: {locked}");
+        assert!(!lock.exists() && !note.exists(), "{said:?}, locked: {locked}");
+        world.git(["branch", "-D", "two"]);
+    }
+    // Nothing of it was done, so nothing is.
+    world.git(["branch", "-D", "one"]);
+    fs::write(&note, format!("edit {head} - refs/heads/one\nedit {head} - refs/heads/two\n")).unwrap();
+    fs::write(&lock, format!("{head}\n")).unwrap();
+    world.skein(&["import", "fix"]).ok();
+    assert!(!lock.exists() && !note.exists());
+    assert_eq!(world.git(["for-each-ref", "refs/heads/one", "refs/heads/two"]), "");
+}
