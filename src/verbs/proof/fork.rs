@@ -4,6 +4,7 @@
 use crate::domain::Oid;
 use crate::domain::RawDigest;
 use crate::domain::Result;
+use crate::plumbing::Commit;
 use crate::plumbing::History;
 use crate::plumbing::Merged;
 use crate::plumbing::Objects;
@@ -187,16 +188,16 @@ impl Fork {
 
 /// `None` if `oid` is a merge.
 fn step(objects: &Objects, oid: Oid) -> Result<Option<Step>> {
-    if objects.commit(oid)?.parents.len() > 1 {
+    let commit = objects.commit(oid)?;
+    if commit.parents.len() > 1 {
         return Ok(None);
     }
-    let delta = own_change(objects, oid)?;
+    let delta = own_change(objects, &commit)?;
     Ok(Some(Step { oid, raw: RawDigest::of(&delta.changes), delta }))
 }
 
-/// What commit `oid` changes against its first parent.
-pub fn own_change(objects: &Objects, oid: Oid) -> Result<Delta> {
-    let commit = objects.commit(oid)?;
+/// What `commit` changes against its first parent.
+pub fn own_change(objects: &Objects, commit: &Commit) -> Result<Delta> {
     let before = match commit.parents.first() {
         Some(parent) => objects.tree_of(*parent)?,
         None => objects.empty_tree(),

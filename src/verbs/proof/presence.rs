@@ -150,7 +150,7 @@ impl Landing<'_> {
         }
         let paths: HashSet<&BStr> = self.fork.paths().collect();
         for touch in self.upstream.line().take(PARTS) {
-            let part = own_change(objects, touch.oid)?;
+            let part = own_change(objects, &objects.commit(touch.oid)?)?;
             let inside = part.changes.iter().all(|change| paths.contains(change.path.as_bstr()));
             if inside && self.vanished(tester, &part, (net, touch.oid), tip)? {
                 return Ok(Some(format!("nothing is left of {}, which made a part of it", touch.oid)));
