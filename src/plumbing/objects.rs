@@ -16,6 +16,7 @@ use bstr::ByteSlice;
 use gix::objs::Exists;
 use gix::objs::Find;
 use gix::objs::Write;
+use gix::odb::store::init::Slots;
 use sha2::Digest;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,6 +30,9 @@ pub(super) type Odb = gix::odb::memory::Proxy<Store>;
 /// Bytes kept of delta bases and of decoded objects.
 const PACK_CACHE: usize = 16 << 20;
 const OBJECT_CACHE: usize = 64 << 20;
+
+/// Places for packs, which a store has from its opening on: others add many while a verb runs.
+const PACKS: Slots = Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 2048 };
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -441,8 +445,9 @@ fn is(oid: Oid, kind: Kind, bytes: &[u8]) -> bool {
 }
 
 fn store(dir: &Path, hash: gix::hash::Kind, lack: &Rc<Lack>) -> Result<Odb> {
-    let mut handle =
-        gix::odb::at(dir, hash).map_err(|e| Failure::fault(format!("opening {}", dir.display()), e))?;
+    let options = gix::odb::store::init::Options { slots: PACKS, ..Default::default() };
+    let mut handle = gix::odb::at_opts(dir, hash, None, options)
+        .map_err(|e| Failure::fault(format!("opening {}", dir.display()), e))?;
     handle.set_pack_cache(|| Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(PACK_CACHE)));
     handle
         .set_object_cache(|| Box::new(gix::odb::pack::cache::object::MemoryCappedHashmap::new(OBJECT_CACHE)));
