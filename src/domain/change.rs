@@ -26,6 +26,13 @@ impl Mode {
             Mode::Gitlink => 0o160_000,
         }
     }
+
+    /// None of a folder, or of what no git writes.
+    pub fn of_octal(bits: u32) -> Option<Mode> {
+        [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink]
+            .into_iter()
+            .find(|mode| mode.octal() == bits)
+    }
 }
 
 impl fmt::Display for Mode {

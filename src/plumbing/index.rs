@@ -10,6 +10,7 @@ use crate::domain::Result;
 use crate::plumbing::disk;
 use crate::plumbing::durable;
 use crate::plumbing::git::Call;
+use crate::plumbing::index_entry::IndexFile;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
@@ -135,10 +136,34 @@ impl HeldIndex<'_> {
 
     /// Sets what the index has at `path`, and nothing else.
     pub fn set_entry(&self, path: &BStr, entry: Option<(Mode, Oid)>) -> Result<()> {
+        if let Some(bytes) = entry.and_then(|entry| self.replaced(path, entry)) {
+            self.write(&bytes)?;
+            return self.publish();
+        }
         self.copy()?;
         let line = self.repo.index_line(path, entry);
         self.repo.git.expect(&self.on_copy(&["update-index", "-z", "--index-info"]).stdin(&line))?;
         self.publish()
+    }
+
+    /// The bytes of the index with another entry at `path`, where that can be told without git.
+    fn replaced(&self, path: &BStr, entry: (Mode, Oid)) -> Option<Vec<u8>> {
+        let bytes = fs::read(self.admin.dir.join("index")).ok()?;
+        IndexFile::read(&bytes, entry.1.as_bytes().len(), path)?.replaced(path, entry)
+    }
+
+    /// Makes `bytes` the copy, as old as the index and for the same people.
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        let write = || {
+            crate::fault::file()?;
+            let was = fs::metadata(self.admin.dir.join("index"))?;
+            let mut file = fs::File::create(copy(&self.admin))?;
+            file.set_permissions(was.permissions())?;
+            file.write_all(bytes)?;
+            file.set_modified(was.modified()?)?;
+            file.sync_data()
+        };
+        write().map_err(|e| failed("writing", &self.admin, e))
     }
 
     /// Whether a move began and its index was not yet put in place.

@@ -19,6 +19,7 @@ mod git_graph;
 mod history;
 mod hooks;
 mod index;
+mod index_entry;
 mod known;
 mod leftovers;
 mod loose;

@@ -8,6 +8,7 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::git_dir;
+use crate::plumbing::index_entry::IndexFile;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
@@ -114,8 +115,12 @@ impl Repo {
     /// in its place, an index of a kind that is not read here.
     pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Option<Option<(Mode, Oid)>> {
         let file = admin.dir.join("index");
-        if !file.exists() {
-            return Some(None);
+        let bytes = match std::fs::read(&file) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(None),
+            read => read.ok()?,
+        };
+        if let Some(index) = IndexFile::read(&bytes, self.objects.null().as_bytes().len(), path) {
+            return index.entry();
         }
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
         let index = gix::index::File::at(file, self.objects.hash, true, options).ok()?;
@@ -124,7 +129,7 @@ impl Repo {
             None => Some(None),
             Some(range) if range.len() == 1 => {
                 let entry = &index.entries()[range.start];
-                let mode = mode_of_bits(entry.mode.bits())?;
+                let mode = Mode::of_octal(entry.mode.bits())?;
                 Some(Some((mode, crate::plumbing::objects::oid_of(&entry.id))))
             }
             Some(_) => None,
@@ -157,10 +162,6 @@ impl Repo {
         self.objects.count_as_written(vec![oid]);
         Ok(Ok(oid))
     }
-}
-
-fn mode_of_bits(bits: u32) -> Option<Mode> {
-    [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink].into_iter().find(|mode| mode.octal() == bits)
 }
 
 /// What `log --name-only -z --format=%x00%H` says of `path`: NUL, id, NUL; then line feed, name, NUL.

@@ -1,5 +1,6 @@
 //! Binary files: objects, the index, git's graph of commits and ours, what we keep of objects.
 
+use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::plumbing::capture::Birth;
 use crate::plumbing::commit_graph::CommitGraph;
@@ -8,6 +9,7 @@ use crate::plumbing::fuzz::oid_at;
 use crate::plumbing::git_graph::Filters;
 use crate::plumbing::git_graph::GitGraph;
 use crate::plumbing::git_graph::Key;
+use crate::plumbing::index_entry::IndexFile;
 use crate::plumbing::known;
 use crate::plumbing::known::Known;
 use crate::plumbing::loose;
@@ -98,6 +100,14 @@ pub fn index(bytes: &[u8]) {
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
         if let Ok(index) = gix::index::File::at(bare, gix::hash::Kind::Sha1, true, options) {
             assert!(index.entries().len() <= bytes.len());
+        }
+        let oid = Oid::from_bytes(&[0xaa; 20]).unwrap();
+        for path in ["a.txt", "docs/a.md"] {
+            let Some(found) = IndexFile::read(bytes, 20, path.into()) else { continue };
+            if let Some(new) = found.replaced(path.into(), (Mode::File, oid)) {
+                let again = IndexFile::read(&new, 20, path.into()).unwrap();
+                assert_eq!(again.entry(), Some(Some((Mode::File, oid))));
+            }
         }
     });
 }
