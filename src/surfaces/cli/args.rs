@@ -85,6 +85,7 @@ pub enum When {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Verb {
     /// Prepare this repository. Verbs that write do it by themselves.
     Init,
@@ -336,7 +337,7 @@ pub enum Verb {
     Man {
         /// The folder for them; else the one where `man` finds your own pages.
         #[arg(value_name = "DIR")]
-        dir: Option<PathBuf>,
+        folder: Option<PathBuf>,
     },
     /// Write completions for a shell to standard output.
     ///

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Bundle {
     /// Save what there is of a worker, open or closed. It outlives the worker.
     Save {

@@ -8,6 +8,7 @@ use crate::verbs::session::Session;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Hooks {
     /// Put ours in place. A hook that is there is set aside, and called by ours.
     ///

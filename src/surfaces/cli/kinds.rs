@@ -10,6 +10,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Bound {
     /// List the kinds of workers, where each comes from, and which are hidden by another of the same name.
     Kinds,

@@ -246,7 +246,7 @@ fn name(verb: &Verb) -> &'static str {
 fn anywhere(env: &Env, cli: &Cli, tell: &dyn Fn(&str)) -> Option<Result<Page>> {
     Some(match &cli.verb {
         Verb::Demo { keep } => demo::run(env, *keep, cli.json),
-        Verb::Man { dir } => crate::surfaces::present::man_pages(env, dir.as_deref(), cli.json),
+        Verb::Man { folder } => crate::surfaces::present::man_pages(env, folder.as_deref(), cli.json),
         Verb::Completions { shell } => Ok(Page::completions(*shell, cli.json)),
         Verb::Help { topic } => Ok(Page::help(topic, cli.json)),
         Verb::Worker(said) => crate::surfaces::cli::worker::run(env, said, cli.json, tell),

@@ -20,6 +20,7 @@ use clap::Subcommand;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Subcommand)]
+#[command(defer = true)]
 pub enum Worker {
     /// Add to the list of what is to be done, or check items off. Without arguments, print it.
     Todo {

@@ -34,7 +34,8 @@ const FORMS: [Form; 10] = [
 ];
 
 pub fn list() -> Vec<Tool> {
-    let command = cli::command();
+    let mut command = cli::command();
+    command.build();
     let worker = command.find_subcommand("worker");
     let declared = |verb: &str| worker.and_then(|worker| worker.find_subcommand(verb));
     FORMS.iter().map(|(verb, form)| tool(verb, form(), declared(verb))).collect()

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Doc {
     /// Make a new document; without a file, only prepare the repository.
     Init {
@@ -207,6 +208,7 @@ pub enum Doc {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Turn {
     /// What was asked, what came back, and what it did to the text.
     Show {

@@ -69,6 +69,7 @@ pub struct Target {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Candidate {
     /// Build the exact commit that would become the tip of the trunk, and keep it.
     Create {

@@ -4,6 +4,7 @@ use clap::Args;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub enum Queue {
     /// List what waits, oldest first, and who runs it.
     List {
