@@ -273,3 +273,28 @@ fn what_was_said_is_brought_back() {
     feed(&world, &["doc", "respond", DOC], "Another.").ok();
     run(Scene::new(world, &["doc", "history", DOC, "--restore", first]).once());
 }
+
+#[test]
+fn turn_fork() {
+    // Not the id again that the document got.
+    let world = with_answer().env("SKEIN_SEED", "2");
+    run(Scene::new(world, &["doc", "turn", "fork", DOC, "1", "other.md"]).once());
+}
+
+/// An answer is cut off where something is left to be finished; then what finishes it is.
+#[test]
+fn recover() {
+    let world = with_question();
+    send(&world, DOC);
+    let begun = Plan { site: "point", action: "kill", stride: 1, lasting: false };
+    let said = Scene::new(world.copy(), &["doc", "respond", DOC]).input(ANSWER);
+    let cut = |k: u64| {
+        let world = world.copy();
+        strike(&world, &said, begun, k).1.expect("each place leaves nothing to finish");
+        let finished = world.copy();
+        finish(&finished);
+        state::differ(&seen(&world), &seen(&finished)).map(|_| world)
+    };
+    let world = (1..).find_map(cut).unwrap();
+    run(Scene { plans: NAMELESS, ..Scene::new(world, &["doc", "recover", DOC]) });
+}

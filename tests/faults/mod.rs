@@ -1,6 +1,7 @@
 //! Every writing verb, struck at every place between two durable steps; what else may end a verb, its
 //! children or its supervisor; disks that are full or may not be written.
 
+mod answers;
 mod bundle;
 pub mod children;
 pub mod decisions;

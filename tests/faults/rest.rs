@@ -12,7 +12,7 @@ use crate::support::World;
 use std::fs;
 
 /// Every named place, and of the rest some.
-const FEW: &[Plan] = &[
+pub const FEW: &[Plan] = &[
     Plan { site: "point", action: "kill", stride: 1, lasting: false },
     Plan { site: "git", action: "kill", stride: 3, lasting: false },
     Plan { site: "file", action: "kill", stride: 7, lasting: false },
@@ -48,7 +48,7 @@ const ASKS: &str =
     "if grep -q Blue $SKEIN_BRIEF; then echo new >new.txt; git add new.txt; git commit -qm fixed
     else git skein worker wait --question 'Which one?'; fi";
 
-fn ended(world: &World) -> State {
+pub fn ended(world: &World) -> State {
     scenes::all_ended(world);
     let mut state = state::person(world);
     let head = world.field("fix", "head");
@@ -58,7 +58,7 @@ fn ended(world: &World) -> State {
 }
 
 /// A worker that waits for an answer.
-fn asking() -> World {
+pub fn asking() -> World {
     let world = scenes::still();
     world.skein(&["dispatch", "--wait", "--name", "fix", "fix", "--", "sh", "-c", ASKS]).code(3);
     world
@@ -85,7 +85,7 @@ fn resume() {
 }
 
 /// The kinds of verdicts that the lane has.
-fn verdicts(world: &World) -> Vec<String> {
+pub fn verdicts(world: &World) -> Vec<String> {
     let given = world.skein(&["log", "decisions", "--json"]).ok().json();
     let all = given["result"]["entries"].as_array().unwrap().clone();
     all.iter().map(|entry| entry["verb"].as_str().unwrap_or_default().to_owned()).collect()

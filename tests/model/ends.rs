@@ -244,7 +244,7 @@ fn check(place: &Place, files: &Files, delta: &Delta, old: Oid, new: Oid) -> Res
 #[test]
 fn a_trunk_ends_as_its_base_with_all_that_was_acknowledged() {
     let template = template(WORKERS);
-    let count = if full() { 3000 } else { 40 };
+    let count = if full() { 1000 } else { 40 };
     Strike { name: "ends", tally: "group of deltas", count }.run(|| Place::of(&template), one);
 }
 

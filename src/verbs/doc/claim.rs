@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The key of the identity.
-const KEY: &str = "skein_doc";
+pub const KEY: &str = "skein_doc";
 
 #[derive(Debug, Serialize)]
 pub struct Claimed {

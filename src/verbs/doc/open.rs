@@ -211,7 +211,8 @@ fn text(place: &Place, rest: Duration, known: impl Fn(&[u8]) -> bool) -> Result<
         .map_err(|e| refused(&format!("byte {} is not UTF-8", e.utf8_error().valid_up_to())).into())
 }
 
-fn identity(front: &Front) -> Option<DocId> {
+/// The identity that a front matter states: ours, or else that of the tool that these documents come from.
+pub fn identity(front: &Front) -> Option<DocId> {
     let own = front.fields.skein_doc.as_deref().and_then(|id| id.parse().ok());
     own.or_else(|| front.fields.session.as_deref().and_then(DocId::from_uuid))
 }

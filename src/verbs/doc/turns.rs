@@ -6,6 +6,7 @@ use crate::domain::Failure;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::document::front;
 use crate::domain::document::set;
 use crate::host::quoted;
 use crate::state::ConflictRecord;
@@ -15,6 +16,7 @@ use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::state::turn_file;
+use crate::verbs::doc::claim::KEY;
 use crate::verbs::doc::claim::fresh;
 use crate::verbs::doc::claim::make;
 use crate::verbs::doc::contribute::Contribution;
@@ -24,6 +26,7 @@ use crate::verbs::doc::contribute::publish;
 use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
+use crate::verbs::doc::open::identity;
 use crate::verbs::doc::open::malformed;
 use crate::verbs::doc::send::unified;
 use crate::verbs::session::Session;
@@ -196,9 +199,12 @@ pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown:
     let (newest, _) = found(session, &open, n)?;
     let state = at_turn(session, &newest, n)?.ok_or_else(|| none(&open, n, "was not answered"))?;
     let text = state.file(&session.repo, &turn_file(n, "after"))?.unwrap_or_default();
-    let doc = fresh(session);
-    let text = set(&text, "skein_doc", &doc.to_string()).map_err(|why| malformed(&open.place, &why))?;
-    make(path, shown, &text, "give a file that is not there")?;
+    let begun = begun(session, path, &text)?;
+    let doc = begun.unwrap_or_else(|| fresh(session));
+    let text = set(&text, KEY, &doc.to_string()).map_err(|why| malformed(&open.place, &why))?;
+    if begun.is_none() {
+        make(path, shown, &text, "give a file that is not there")?;
+    }
     let place = crate::verbs::doc::place(path.parent().unwrap_or(Path::new(".")), path)?;
     let mut held = Held::take(session, place, "doc turn fork")?;
     let mut step = DocStep::default();
@@ -217,6 +223,17 @@ pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown:
     step.begin_with(&state);
     publish(session, &mut held, step, &record, &format!("forked from {} at turn {n}", state.record.doc))?;
     Ok(Forked { doc, path: shown.to_owned(), of: state.record.doc, turn: n })
+}
+
+/// The document in the file at `path`, if a fork of `text` made that and died before it was known.
+fn begun(session: &Session<'_>, path: &Path, text: &str) -> Result<Option<DocId>> {
+    let found = crate::host::read_optional(path).ok().flatten();
+    let found = found.and_then(|found| String::from_utf8(found).ok());
+    let Some(found) = found else { return Ok(None) };
+    let Some(doc) = front(&found).ok().and_then(|front| identity(&front)) else { return Ok(None) };
+    let is_fork = set(text, KEY, &doc.to_string()).is_ok_and(|made| made == found);
+    let is_known = is_fork && DocState::load(&session.repo, doc)?.is_some();
+    Ok((is_fork && !is_known).then_some(doc))
 }
 
 /// The newest step in which turn `n` is the last that was answered.
