@@ -122,6 +122,8 @@ fn case(scene: &Scene, [before, reference]: [&State; 2], plan: Plan, k: u64) -> 
 fn strike(world: &World, scene: &Scene, plan: Plan, k: u64) -> (Ran, Option<String>) {
     let (mark, input) = (world.root().join("mark"), world.root().join("input"));
     std::fs::write(&input, &scene.input).unwrap();
+    // Of a strike before this one.
+    let _ = std::fs::remove_file(&mark);
     let lasting = if plan.lasting { "+" } else { "" };
     let mut command = world.command(&scene.args);
     command.env("SKEIN_FAULT", format!("{}:{k}{lasting}:{}", plan.site, plan.action));
