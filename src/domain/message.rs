@@ -8,7 +8,8 @@ const OURS: &[u8] = b"Skein-";
 
 /// `message` with every line that poses as our trailer removed and `trailers` in its last block.
 pub fn with_trailers(message: &[u8], trailers: &[(&str, String)]) -> BString {
-    let kept: Vec<&[u8]> = message.lines().filter(|l| !l.starts_with(OURS)).collect();
+    let lines = message.lines().map(|line| line.trim_end_with(|c| c == '\r'));
+    let kept: Vec<&[u8]> = lines.filter(|l| !l.starts_with(OURS)).collect();
     let end = kept.iter().rposition(|l| !l.trim().is_empty()).map_or(0, |i| i + 1);
     let kept = &kept[..end];
     let mut text = BString::from(bstr::join("\n", kept));

@@ -134,7 +134,7 @@ pub(super) fn pairs(bytes: &[u8], to: &mut Vec<(String, String)>) -> Option<()> 
     let file = gix::config::File::from_bytes_no_includes(bytes, meta, Default::default()).ok()?;
     for section in file.sections() {
         let header = section.header();
-        if header.is_legacy() {
+        if header.is_legacy() || header.name().is_empty() {
             return None;
         }
         let mut start = header.name().to_str().ok()?.to_ascii_lowercase();

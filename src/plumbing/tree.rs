@@ -19,6 +19,7 @@ use gix::objs::tree::EntryKind;
 use gix::objs::tree::EntryMode;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 impl Objects {
     /// Every path that differs between two trees, sorted by path. Trees themselves are not listed.
@@ -201,8 +202,11 @@ impl Objects {
         let failed = |e: gix::Error| self.carried(&format!("editing tree {root}"), e);
         let bytes = self.tree(root)?;
         let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(failed)?;
-        let mut editor = gix::objs::tree::Editor::new(tree.into(), &self.odb, self.hash);
+        let tree = gix::objs::Tree::from(tree);
+        let mut sound = HashSet::from_iter(is_sound(&tree).then_some(root));
+        let mut editor = gix::objs::tree::Editor::new(tree, &self.odb, self.hash);
         for (path, entry) in edits {
+            self.check_along(root, path.as_bstr(), &mut sound)?;
             let components = path.split_str("/").map(ByteSlice::as_bstr);
             match entry {
                 Some((kind, oid)) => editor.upsert(components, kind, id(oid)),
@@ -212,6 +216,23 @@ impl Objects {
         }
         let written = editor.write(|tree| self.write_tree(tree)).map_err(failed)?;
         Ok(oid_of(&written))
+    }
+
+    /// Refuses to edit a tree that no git has written, at the top or on the way to `path`: gix panics over some of them.
+    fn check_along(&self, root: Oid, path: &BStr, sound: &mut HashSet<Oid>) -> Result<()> {
+        let mut next = Some(root);
+        for name in path.split_str("/") {
+            let Some(oid) = next else { break };
+            let bytes = self.tree(oid)?;
+            let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash)
+                .map_err(|e| self.carried(&format!("reading tree {oid}"), e))?;
+            let below = tree.entries.iter().find(|e| e.filename == name.as_bstr() && e.mode.is_tree());
+            next = below.map(|entry| oid_of(entry.oid));
+            if sound.insert(oid) && !is_sound(&tree.into()) {
+                return Err(Failure::fault(format!("editing tree {oid}"), "its entries are in disorder"));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
@@ -236,7 +257,7 @@ fn is_sound(tree: &gix::objs::Tree) -> bool {
         };
         tree.entries.binary_search_by(key).is_ok()
     };
-    tree.entries.is_sorted()
+    tree.entries.is_sorted_by(|one, next| one < next)
         && !tree.entries.iter().any(|entry| entry.mode.is_tree() && is_file(&entry.filename))
 }
 

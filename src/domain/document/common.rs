@@ -3,17 +3,24 @@
 use similar::ChangeTag;
 use similar::TextDiff;
 
-/// The lines that both have, in their order. Merged from there, nothing of either goes.
+/// The lines that both have, in their order. Merged from there, nothing of either goes. Lines end as they do where
+/// texts are merged: a carriage return alone ends none.
 pub fn common(one: &str, other: &str) -> String {
-    let diff = TextDiff::from_lines(one, other);
+    let [one, other] = [one, other].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let diff = TextDiff::from_slices(&one, &other);
     let equal = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Equal);
-    equal.map(|change| change.value().to_owned()).collect()
+    equal.map(|change| change.value()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::document::merge;
+
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        assert_eq!(common("a\rc\n", "x\nc\n"), "");
+    }
 
     #[test]
     fn merged_from_what_they_share_nothing_goes() {
