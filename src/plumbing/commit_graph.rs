@@ -307,6 +307,12 @@ impl CommitGraph {
         None
     }
 
+    /// Whether the graph has `oid`, or a child of it.
+    pub fn reaches(&self, oid: Oid) -> bool {
+        let outside = self.bytes.get(self.outside..self.hash_ends).unwrap_or_default();
+        self.position(oid).is_some() || outside.chunks(self.width.max(1)).any(|raw| raw == oid.as_bytes())
+    }
+
     fn number(&self, start: usize, at: usize) -> u32 {
         let raw = self.bytes.get(start + at * 4..).and_then(|b| b.first_chunk());
         raw.map_or(0, |raw| u32::from_le_bytes(*raw))

@@ -22,6 +22,8 @@ pub struct History {
     base: Oid,
     /// The base is an ancestor of the tip, or the tip itself.
     whole: bool,
+    /// All of it comes from the base.
+    closed: bool,
     order: Vec<u32>,
     /// By number.
     places: Vec<u32>,
@@ -175,7 +177,7 @@ impl History {
     }
 
     /// The same where it is found by one walk, with the commits of the trunk after it: a few commits that only follow
-    /// each other on a commit that the graph has. `None` says nothing.
+    /// each other on a commit that the graph has, or that its oldest ones follow on. `None` says nothing.
     pub fn after_fork(
         objects: &Objects,
         graph: &Rc<CommitGraph>,
@@ -186,7 +188,7 @@ impl History {
             return Ok(None);
         }
         let (mut own, mut point) = (Vec::new(), tip);
-        while graph.position(point).is_none() {
+        while !graph.reaches(point) {
             let parents = &objects.past(point)?.parents;
             let [parent] = parents[..] else { return Ok(None) };
             own.push(point);
@@ -211,6 +213,7 @@ impl History {
             numbers: HashMap::new(),
             base,
             whole: base == tip,
+            closed: base == tip,
             order: Vec::new(),
             places: Vec::new(),
         };
@@ -302,7 +305,8 @@ impl History {
             from_base.push(self.any_parent(*number, comes));
         }
         self.whole = from_base.contains(&true);
-        !from_base.contains(&false)
+        self.closed = !from_base.contains(&false);
+        self.closed
     }
 
     /// Adds what `tip` shows to the order, first parents first, as far as the numbers are at least `least`.
@@ -476,6 +480,15 @@ impl History {
     /// The oldest commit on the first-parent line that contains `oid`: where it came in.
     pub fn entry(&self, oid: Oid) -> Result<Option<Oid>> {
         let Some(sought) = self.number_of(oid) else { return Ok(None) };
+        if oid == self.base && self.closed {
+            let holds = |number: &u32| *number == sought || self.place(*number).is_some();
+            return self
+                .first_parents()
+                .take_while(holds)
+                .last()
+                .map(|number| self.oid_of(number))
+                .transpose();
+        }
         let mut holding = vec![false; self.len()];
         for at in self.place(sought).unwrap_or_default()..self.len() {
             let number = self.order[at];
