@@ -3,6 +3,7 @@
 //! what this prints into docs/performance.md.
 //!
 //! `SKEIN_PEERS` names the folder with their programs. A peer that is not there, or that knows no such work, has no row.
+//! `SKEIN_PEERS_ONLY` names the parts to be run, by commas: files, landed, status, overlap, lane.
 
 use crate::Place;
 use crate::binary;
@@ -48,9 +49,10 @@ fn peer(name: &str) -> Option<String> {
 pub fn peers() {
     println!("| work | by | median | ours beside it | processes | memory | written |");
     println!("|---|---|---|---|---|---|---|");
-    // After a fault the rest can be run by itself.
-    let rest = std::env::var_os("SKEIN_PEERS_REST").is_some();
-    for files in SIZES.into_iter().filter(|_| !rest) {
+    // All of it takes most of an hour: a part can be run by itself.
+    let only = std::env::var("SKEIN_PEERS_ONLY").unwrap_or_default();
+    let wanted = |part: &str| only.is_empty() || only.split(',').any(|one| one == part);
+    for files in SIZES.into_iter().filter(|_| wanted("files")) {
         let place = Place::new(files);
         place.skein(&["init"]);
         let edited: String = (0..5).map(|k| file(k * (files / 5), "another\n")).collect();
@@ -61,10 +63,12 @@ pub fn peers() {
         capture(&place, files);
         land(&place, files);
     }
-    landed();
-    status();
-    overlap();
-    lane();
+    for (part, run) in [("landed", landed as fn()), ("status", status), ("overlap", overlap), ("lane", lane)]
+    {
+        if wanted(part) {
+            run();
+        }
+    }
 }
 
 /// Times all ways in turn, then looks at one more run of each. The first is ours.

@@ -3,6 +3,7 @@
 //! told from what another git is doing, and can be brought to either end.
 
 use crate::domain::Change;
+use crate::domain::Entry;
 use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -134,22 +135,29 @@ impl HeldIndex<'_> {
         Ok(Err(disk::git(format!("moving the files of {}", self.admin.path.display()), &moved.words())))
     }
 
-    /// Sets what the index has at `path`, and nothing else.
-    pub fn set_entry(&self, path: &BStr, entry: Option<(Mode, Oid)>) -> Result<()> {
-        if let Some(bytes) = entry.and_then(|entry| self.replaced(path, entry)) {
+    /// Sets what the index has at `path`, and nothing else. False if it has not what it was thought to have.
+    pub fn set_entry(&self, path: &BStr, was: Option<Entry>, entry: Option<Entry>) -> Result<bool> {
+        if let Some((found, bytes)) = entry.and_then(|entry| self.replaced(path, entry)) {
+            if was != Some(found) {
+                return Ok(false);
+            }
             self.write(&bytes)?;
-            return self.publish();
+            return self.publish().map(|()| true);
+        }
+        if self.repo.indexed_at(&self.admin, path) != Some(was) {
+            return Ok(false);
         }
         self.copy()?;
         let line = self.repo.index_line(path, entry);
         self.repo.git.expect(&self.on_copy(&["update-index", "-z", "--index-info"]).stdin(&line))?;
-        self.publish()
+        self.publish().map(|()| true)
     }
 
-    /// The bytes of the index with another entry at `path`, where that can be told without git.
-    fn replaced(&self, path: &BStr, entry: (Mode, Oid)) -> Option<Vec<u8>> {
+    /// The entry at `path`, and the bytes of the index with another entry at `path`, where that can be told without git.
+    fn replaced(&self, path: &BStr, entry: Entry) -> Option<(Entry, Vec<u8>)> {
         let bytes = fs::read(self.admin.dir.join("index")).ok()?;
-        IndexFile::read(&bytes, entry.1.as_bytes().len(), path)?.replaced(path, entry)
+        let index = IndexFile::read(&bytes, entry.1.as_bytes().len(), path)?;
+        Some((index.entry()??, index.replaced(path, entry)?))
     }
 
     /// Makes `bytes` the copy, as old as the index and for the same people.

@@ -2,6 +2,7 @@
 //! is, and so does everything else: no other path, no index but that one entry of it, no file.
 
 use crate::domain::DocId;
+use crate::domain::Entry;
 use crate::domain::Failure;
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -123,10 +124,12 @@ impl Index {
             _ => return Ok(false),
         };
         repo.make_durable(&repo.objects.take_written())?;
-        set_entry(session, open, self.doc, Some(new))?;
-        self.was.get_or_insert(found);
-        self.now = Some(new);
-        Ok(true)
+        let set = set_entry(session, open, self.doc, (found, Some(new)))?;
+        if set {
+            self.was.get_or_insert(found);
+            self.now = Some(new);
+        }
+        Ok(set)
     }
 
     /// It was not committed, as far as anybody can tell.
@@ -134,19 +137,24 @@ impl Index {
         let Some(was) = self.was else { return Ok(()) };
         let found = session.repo.indexed_at(&open.admin, open.name.as_bstr());
         let is_ours = found == Some(self.now) && Target::find(session, open, None)?.entry != self.now;
-        if is_ours { set_entry(session, open, self.doc, was) } else { Ok(()) }
+        if is_ours { set_entry(session, open, self.doc, (self.now, was)).map(drop) } else { Ok(()) }
     }
 }
 
-/// Sets it as soon as no other git has the index.
-fn set_entry(session: &Session<'_>, open: &Open, id: DocId, entry: Option<(Mode, Oid)>) -> Result<()> {
+/// Sets it as soon as no other git has the index; false if it was staged otherwise meanwhile.
+fn set_entry(
+    session: &Session<'_>,
+    open: &Open,
+    id: DocId,
+    (was, entry): (Option<Entry>, Option<Entry>),
+) -> Result<bool> {
     let admin = &open.admin;
     for look in 0..LOOKS {
         if look > 0 && !checkout::free_left_by_document(session, admin, None)? {
             std::thread::sleep(LOOK);
         }
         let Some(index) = session.repo.hold_index(admin, &checkout::doc_mark(id))? else { continue };
-        let set = index.set_entry(open.name.as_bstr(), entry);
+        let set = index.set_entry(open.name.as_bstr(), was, entry);
         index.free()?;
         return set;
     }
