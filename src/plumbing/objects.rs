@@ -364,7 +364,7 @@ impl Objects {
         if self.in_memory {
             self.odb.write_buf(kind, bytes).map_err(|e| disk::gix(format!("writing object {oid}"), e))?;
         } else {
-            if !self.freshened(oid) {
+            if !self.freshened(oid, kind, bytes) {
                 self.write_file(oid, kind, bytes)?;
             }
             self.newborn.borrow_mut().add(oid, kind, bytes);
@@ -380,14 +380,17 @@ impl Objects {
             .map_err(|e| disk::io(format!("writing object {oid}"), e))
     }
 
-    /// True if the object has a file of its own, which is now as young as a new one: git prunes old ones.
-    fn freshened(&self, oid: Oid) -> bool {
+    /// True if the object has a file of its own, which is now as young as a new one: git prunes old ones. A power cut
+    /// may leave the name alone, or with as many zeros as there should be bytes.
+    fn freshened(&self, oid: Oid, kind: gix::objs::Kind, bytes: &[u8]) -> bool {
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
         let path = self.loose_path(oid);
-        // A power cut may leave the name alone.
+        let mut found = Vec::new();
         rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty()).is_ok()
-            && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0)
+            && gix::odb::loose::Store::at(&self.dir, self.hash)
+                .try_find(&id(oid), &mut found)
+                .is_ok_and(|found| found.is_some_and(|there| there.kind == kind && there.data == bytes))
     }
 
     /// Wraps our failure as one of gix; [`Objects::carried`] gives it back on the other side.
@@ -465,6 +468,20 @@ pub(super) fn oid_of(id: &gix::oid) -> Oid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_power_cut_left_of_an_object_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let oid = Objects::open(dir.path(), "sha1").unwrap().write_blob(b"one\n").unwrap();
+        let path = Objects::open(dir.path(), "sha1").unwrap().loose_path(oid);
+        for left in [&b""[..], &[0; 19], b"x\x01"] {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, left).unwrap();
+            let objects = Objects::open(dir.path(), "sha1").unwrap();
+            assert_eq!(objects.write_blob(b"one\n").unwrap(), oid);
+            assert_eq!(Objects::open(dir.path(), "sha1").unwrap().blob(oid).unwrap(), b"one\n");
+        }
+    }
 
     #[test]
     fn kept_bytes_are_proven_by_their_id() {

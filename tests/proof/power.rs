@@ -389,13 +389,13 @@ fn walks_are_cut(harness: &Harness, format: &'static str, options: &[&str], coun
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_power_cut() {
-    walks_are_cut(&HARNESS, "files", &[], if full() { 300 } else { 8 });
+    walks_are_cut(&HARNESS, "files", &[], if full() { 320 } else { 8 });
 }
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_power_cut_with_reftables() {
     if crate::matrix::knows_reftable("git") {
-        walks_are_cut(&REFTABLE, "reftable", &["--ref-format=reftable"], if full() { 100 } else { 4 });
+        walks_are_cut(&REFTABLE, "reftable", &["--ref-format=reftable"], if full() { 110 } else { 4 });
     }
 }
 
