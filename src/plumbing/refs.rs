@@ -226,13 +226,16 @@ impl RefSession<'_> {
     }
 
     fn settle(&mut self, edits: &[Edit], error: Option<std::io::Error>) -> Result<Moved> {
-        let (mut words, mut killed) = (String::new(), false);
+        let (mut words, mut ended, mut killed) = (String::new(), String::new(), false);
         if let Some(Spoken { child, stdin, .. }) = &mut self.spoken {
             *stdin = None;
             if let Some(stderr) = &mut child.stderr {
                 stderr.read_to_string(&mut words).ok();
             }
-            killed = child.wait().is_ok_and(|ended| ended.signal().is_some());
+            if let Ok(end) = child.wait() {
+                killed = end.signal().is_some();
+                ended = format!("it said nothing: {end}");
+            }
         }
         let names: Vec<&RefName> = edits.iter().map(|e| &e.name).collect();
         let mut now = self.repo.read_refs(&names)?;
@@ -257,6 +260,7 @@ impl RefSession<'_> {
             let doing = format!("moving {}", list(&names));
             let failure = match error {
                 Some(error) if words.is_empty() => disk::io(doing, error),
+                _ if words.trim().is_empty() => disk::git(doing, &ended),
                 _ => disk::git(doing, words.trim()),
             };
             return Err(self.repo.locked(&names).filter(|_| failure.token().is_none()).unwrap_or(failure));
