@@ -480,17 +480,11 @@ impl History {
     /// The oldest commit on the first-parent line that contains `oid`: where it came in.
     pub fn entry(&self, oid: Oid) -> Result<Option<Oid>> {
         let Some(sought) = self.number_of(oid) else { return Ok(None) };
-        if oid == self.base && self.closed {
-            let holds = |number: &u32| *number == sought || self.place(*number).is_some();
-            return self
-                .first_parents()
-                .take_while(holds)
-                .last()
-                .map(|number| self.oid_of(number))
-                .transpose();
-        }
-        let mut holding = vec![false; self.len()];
-        for at in self.place(sought).unwrap_or_default()..self.len() {
+        // All of them hold the base, if all come from it.
+        let all = oid == self.base && self.closed;
+        let mut holding = vec![all; self.len()];
+        let start = if all { self.len() } else { self.place(sought).unwrap_or_default() };
+        for at in start..self.len() {
             let number = self.order[at];
             let holds = |parent: u32| parent == sought || self.place(parent).is_some_and(|p| holding[p]);
             holding[at] = number == sought || self.any_parent(number, holds);

@@ -469,6 +469,7 @@ pub(super) fn oid_of(id: &gix::oid) -> Oid {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "an object is spoiled by hand")]
 mod tests {
     use super::*;
 
