@@ -150,7 +150,7 @@ const IDS: usize = 36;
 impl CommitGraph {
     /// The graph in a file, if it is one, and of a repository with this hash.
     pub fn parse(bytes: Vec<u8>, objects: &Objects) -> Option<CommitGraph> {
-        let width = objects.null().as_bytes().len();
+        let width = objects.width();
         let number = |at: usize| {
             let raw = bytes.get(at..at + 4)?.try_into().ok()?;
             usize::try_from(u32::from_le_bytes(raw)).ok()
@@ -201,7 +201,7 @@ impl CommitGraph {
         let mut by_id: Vec<u32> = (0..order.len() as u32).collect();
         by_id.sort_unstable_by_key(|at| entries[order[*at as usize]].0);
         let mut file = MAGIC.to_vec();
-        let width = objects.null().as_bytes().len();
+        let width = objects.width();
         for count in [width, order.len(), links.len(), outside.len(), hashes.len()] {
             file.extend_from_slice(&(count as u32).to_le_bytes());
         }

@@ -94,6 +94,7 @@ fn begin_writing_back(file: &File) {
 fn begin_writing_back(_file: &File) {}
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "an object is spoiled by hand")]
 mod tests {
     use super::*;
     use crate::plumbing::objects::Objects;
@@ -118,6 +119,20 @@ mod tests {
             repo.add_disk_alternate(&dir.path().to_string_lossy()).unwrap();
             let read = repo.read(git2::Oid::from_str(&oid.to_string()).unwrap()).unwrap();
             assert_eq!(read.data(), bytes);
+        }
+    }
+
+    #[test]
+    fn what_a_power_cut_left_of_an_object_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let oid = Objects::open(dir.path(), "sha1").unwrap().write_blob(b"one\n").unwrap();
+        let path = Objects::open(dir.path(), "sha1").unwrap().loose_path(oid);
+        for left in [&b""[..], &[0; 19]] {
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, left).unwrap();
+            let objects = Objects::open(dir.path(), "sha1").unwrap();
+            assert_eq!(objects.write_blob(b"one\n").unwrap(), oid);
+            assert_eq!(Objects::open(dir.path(), "sha1").unwrap().blob(oid).unwrap(), b"one\n");
         }
     }
 

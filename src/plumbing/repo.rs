@@ -123,7 +123,7 @@ impl Repo {
     /// The commit that `rev` names, in the person's own reading (their worktree's `HEAD`, say). Whole ids and names of
     /// branches are looked up here; git is asked about the rest.
     pub fn resolve_commit(&self, rev: &str) -> Result<Option<Oid>> {
-        let width = self.objects.null().as_bytes().len();
+        let width = self.objects.width();
         let whole = rev.parse().ok().filter(|oid: &Oid| oid.as_bytes().len() == width);
         let known = whole.or_else(|| self.named(rev));
         if let Some(oid) = known

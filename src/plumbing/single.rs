@@ -119,7 +119,7 @@ impl Repo {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(None),
             read => read.ok()?,
         };
-        if let Some(index) = IndexFile::read(&bytes, self.objects.null().as_bytes().len(), path) {
+        if let Some(index) = IndexFile::read(&bytes, self.objects.width(), path) {
             return index.entry();
         }
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };

@@ -14,12 +14,14 @@ use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
 use gix::diff::tree::recorder::Change as Recorded;
+use gix::objs::Tree;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 use gix::objs::tree::EntryMode;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry::Occupied;
+use std::collections::hash_map::Entry::Vacant;
 
 impl Objects {
     /// Every path that differs between two trees, sorted by path. Trees themselves are not listed.
@@ -200,10 +202,8 @@ impl Objects {
         edits: impl IntoIterator<Item = (BString, Option<(EntryKind, Oid)>)>,
     ) -> Result<Oid> {
         let failed = |e: gix::Error| self.carried(&format!("editing tree {root}"), e);
-        let bytes = self.tree(root)?;
-        let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(failed)?;
-        let tree = gix::objs::Tree::from(tree);
-        let mut sound = HashSet::from_iter(is_sound(&tree).then_some(root));
+        let tree = self.sound_tree(root)?;
+        let mut sound = HashMap::from([(root, tree.clone())]);
         let mut editor = gix::objs::tree::Editor::new(tree, &self.odb, self.hash);
         for (path, entry) in edits {
             self.check_along(root, path.as_bstr(), &mut sound)?;
@@ -218,24 +218,31 @@ impl Objects {
         Ok(oid_of(&written))
     }
 
-    /// Refuses to edit a tree that no git has written, at the top or on the way to `path`: gix panics over some of them.
-    fn check_along(&self, root: Oid, path: &BStr, sound: &mut HashSet<Oid>) -> Result<()> {
-        let mut next = Some(root);
+    /// Reads the trees on the way to `path`, each once, into `sound`.
+    fn check_along(&self, root: Oid, path: &BStr, sound: &mut HashMap<Oid, Tree>) -> Result<()> {
+        let mut oid = root;
         for name in path.split_str("/") {
-            let Some(oid) = next else { break };
-            let bytes = self.tree(oid)?;
-            let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash)
-                .map_err(|e| self.carried(&format!("reading tree {oid}"), e))?;
+            let tree = match sound.entry(oid) {
+                Occupied(there) => there.into_mut(),
+                Vacant(place) => place.insert(self.sound_tree(oid)?),
+            };
             let below = tree.entries.iter().find(|e| e.filename == name.as_bstr() && e.mode.is_tree());
-            next = below.map(|entry| oid_of(entry.oid));
-            if sound.insert(oid) && !is_sound(&tree.into()) {
-                return Err(Failure::fault(format!("editing tree {oid}"), "its entries are in disorder"));
-            }
+            let Some(below) = below else { break };
+            oid = oid_of(&below.oid);
         }
         Ok(())
     }
 
-    pub(super) fn write_tree(&self, tree: &gix::objs::Tree) -> gix::Result<gix::ObjectId> {
+    /// A tree that is to be edited. One that no git has written is refused: gix panics over some of them.
+    fn sound_tree(&self, oid: Oid) -> Result<Tree> {
+        let doing = format!("editing tree {oid}");
+        let bytes = self.tree(oid)?;
+        let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(|e| self.carried(&doing, e))?;
+        let tree = Tree::from(tree);
+        if is_sound(&tree) { Ok(tree) } else { Err(Failure::fault(doing, "its entries are in disorder")) }
+    }
+
+    pub(super) fn write_tree(&self, tree: &Tree) -> gix::Result<gix::ObjectId> {
         // One that git would not have written, and whose entries it would not find: somebody else made it.
         if !is_sound(tree) {
             let failure =
@@ -249,7 +256,7 @@ impl Objects {
 }
 
 /// Whether the entries are in git's order, and none is both a file and a folder.
-fn is_sound(tree: &gix::objs::Tree) -> bool {
+fn is_sound(tree: &Tree) -> bool {
     let is_file = |name: &BString| {
         let key = |entry: &gix::objs::tree::Entry| {
             let slash = entry.mode.is_tree().then_some(b'/');

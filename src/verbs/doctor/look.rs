@@ -115,7 +115,7 @@ fn setup(session: &Session<'_>) -> Result<Facts> {
         free_inodes: crate::host::free_inodes(common)?,
         foreign: crate::host::is_foreign(common),
         shallow: repo.is_shallow(),
-        sha256: repo.objects.null().as_bytes().len() == 32,
+        sha256: repo.objects.width() == 32,
         reftable: repo.is_reftable(),
         bare: session.config.is_true("core.bare"),
         has_tree: common.file_name() == Some(".git".as_ref()) && common.join("index").is_file(),
