@@ -181,32 +181,52 @@ impl Objects {
         Ok(found)
     }
 
-    /// Tree `root` with `edits` applied (`None` removes), written to the store.
+    /// Tree `root` with `edits` applied (`None` removes), written to the store. A tree on the way that no git has
+    /// written is a fault.
     pub fn edit_tree(
         &self,
         root: Oid,
         edits: impl IntoIterator<Item = (BString, Option<Entry>)>,
     ) -> Result<Oid> {
-        let kinds = edits.into_iter().map(|(path, e)| (path, e.map(|(mode, oid)| (entry_kind(mode), oid))));
-        self.edit(root, kinds)
+        self.edit(root, edits.into_iter().map(kind_of))?.ok_or_else(|| disorder(root))
+    }
+
+    /// As [`Objects::edit_tree`], of a tree that anybody made: where one on the way is in disorder, all files are
+    /// listed anew, and of a name that is a file and a folder the folder stays.
+    pub fn edit_foreign_tree(&self, root: Oid, edits: &[(BString, Option<Entry>)]) -> Result<Oid> {
+        if let Some(tree) = self.edit(root, edits.iter().cloned().map(kind_of))? {
+            return Ok(tree);
+        }
+        let mut files: BTreeMap<BString, Entry> = self.entries(root)?.into_iter().collect();
+        for (path, entry) in edits {
+            match entry {
+                Some(entry) => files.insert(path.clone(), *entry),
+                None => files.remove(path),
+            };
+        }
+        self.edit_tree(self.empty_tree(), files.into_iter().map(|(path, entry)| (path, Some(entry))))
     }
 
     /// Tree `root` with each of `trees` as the folder at its path, written to the store.
     pub fn put_trees(&self, root: Oid, trees: impl IntoIterator<Item = (BString, Oid)>) -> Result<Oid> {
-        self.edit(root, trees.into_iter().map(|(path, tree)| (path, Some((EntryKind::Tree, tree)))))
+        let edits = trees.into_iter().map(|(path, tree)| (path, Some((EntryKind::Tree, tree))));
+        self.edit(root, edits)?.ok_or_else(|| disorder(root))
     }
 
+    /// `None` if a tree on the way is in disorder.
     fn edit(
         &self,
         root: Oid,
         edits: impl IntoIterator<Item = (BString, Option<(EntryKind, Oid)>)>,
-    ) -> Result<Oid> {
+    ) -> Result<Option<Oid>> {
         let failed = |e: gix::Error| self.carried(&format!("editing tree {root}"), e);
-        let tree = self.sound_tree(root)?;
+        let Some(tree) = self.sound_tree(root)? else { return Ok(None) };
         let mut sound = HashMap::from([(root, tree.clone())]);
         let mut editor = gix::objs::tree::Editor::new(tree, &self.odb, self.hash);
         for (path, entry) in edits {
-            self.check_along(root, path.as_bstr(), &mut sound)?;
+            if !self.is_sound_along(root, path.as_bstr(), &mut sound)? {
+                return Ok(None);
+            }
             let components = path.split_str("/").map(ByteSlice::as_bstr);
             match entry {
                 Some((kind, oid)) => editor.upsert(components, kind, id(oid)),
@@ -215,31 +235,33 @@ impl Objects {
             .map_err(failed)?;
         }
         let written = editor.write(|tree| self.write_tree(tree)).map_err(failed)?;
-        Ok(oid_of(&written))
+        Ok(Some(oid_of(&written)))
     }
 
-    /// Reads the trees on the way to `path`, each once, into `sound`.
-    fn check_along(&self, root: Oid, path: &BStr, sound: &mut HashMap<Oid, Tree>) -> Result<()> {
+    /// Reads the trees on the way to `path`, each once, into `sound`. False if one is in disorder.
+    fn is_sound_along(&self, root: Oid, path: &BStr, sound: &mut HashMap<Oid, Tree>) -> Result<bool> {
         let mut oid = root;
         for name in path.split_str("/") {
             let tree = match sound.entry(oid) {
                 Occupied(there) => there.into_mut(),
-                Vacant(place) => place.insert(self.sound_tree(oid)?),
+                Vacant(place) => match self.sound_tree(oid)? {
+                    Some(tree) => place.insert(tree),
+                    None => return Ok(false),
+                },
             };
             let below = tree.entries.iter().find(|e| e.filename == name.as_bstr() && e.mode.is_tree());
             let Some(below) = below else { break };
             oid = oid_of(&below.oid);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// A tree that is to be edited. One that no git has written is refused: gix panics over some of them.
-    fn sound_tree(&self, oid: Oid) -> Result<Tree> {
-        let doing = format!("editing tree {oid}");
+    /// A tree that is to be edited, unless no git has written it: gix panics over some of them.
+    fn sound_tree(&self, oid: Oid) -> Result<Option<Tree>> {
         let bytes = self.tree(oid)?;
-        let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash).map_err(|e| self.carried(&doing, e))?;
-        let tree = Tree::from(tree);
-        if is_sound(&tree) { Ok(tree) } else { Err(Failure::fault(doing, "its entries are in disorder")) }
+        let tree = gix::objs::TreeRef::from_bytes(&bytes, self.hash)
+            .map_err(|e| self.carried(&format!("editing tree {oid}"), e))?;
+        Ok(Some(Tree::from(tree)).filter(is_sound))
     }
 
     pub(super) fn write_tree(&self, tree: &Tree) -> gix::Result<gix::ObjectId> {
@@ -253,6 +275,14 @@ impl Objects {
         gix::objs::WriteTo::write_to(tree, &mut bytes).map_err(gix::Error::from_error)?;
         self.write(gix::objs::Kind::Tree, &bytes).map(id).map_err(|failure| self.carry(failure))
     }
+}
+
+fn disorder(root: Oid) -> Failure {
+    Failure::fault(format!("editing tree {root}"), "entries of it, or of a folder in it, are in disorder")
+}
+
+fn kind_of((path, entry): (BString, Option<Entry>)) -> (BString, Option<(EntryKind, Oid)>) {
+    (path, entry.map(|(mode, oid)| (entry_kind(mode), oid)))
 }
 
 /// Whether the entries are in git's order, and none is both a file and a folder.

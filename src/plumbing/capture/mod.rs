@@ -152,7 +152,8 @@ impl<'a> Capture<'a> {
             found.into_iter().map(|(p, e)| (p, Some(e))).collect();
         changed.sort_unstable();
         edits.extend(changed);
-        let tree = if edits.is_empty() { base.tree } else { self.objects.edit_tree(base.tree, edits)? };
+        let tree =
+            if edits.is_empty() { base.tree } else { self.objects.edit_foreign_tree(base.tree, &edits)? };
         skipped.sort_unstable();
         ignored_new.sort_unstable();
         Ok(Captured { tree, changes: self.objects.diff_trees(base.tree, tree)?, skipped, ignored_new })

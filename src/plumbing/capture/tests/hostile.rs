@@ -100,6 +100,25 @@ fn a_hostile_commit_leads_nowhere() {
     assert_eq!(capture.reads, 0);
 }
 
+#[test]
+fn a_commit_whose_trees_no_git_wrote_is_compared_with_all_the_same() {
+    let fixture = fixture();
+    let head = fixture.objects.entry_at(fixture.head(), "a".into()).unwrap().unwrap().1;
+    let raw = |entries: &[(&str, Oid)]| {
+        let line = |(name, oid): &(&str, Oid)| {
+            let mode = if *oid == head { "100644 " } else { "40000 " };
+            [mode.as_bytes(), name.as_bytes(), b"\0", oid.as_bytes()].concat()
+        };
+        let bytes: Vec<u8> = entries.iter().flat_map(line).collect();
+        fixture.objects.write(gix::objs::Kind::Tree, &bytes).unwrap()
+    };
+    let unsorted = raw(&[("z", head), ("b", head)]);
+    for against in [raw(&[("dir", unsorted)]), raw(&[("a", head), ("dir", head), ("dir", unsorted)])] {
+        let captured = fixture.capture(fixture.birth()).tree(against).unwrap();
+        assert_eq!(captured.tree, fixture.oracle());
+    }
+}
+
 fn limited(fixture: &Fixture, limits: Limits) -> Result<Captured> {
     Capture::new(&fixture.objects, fixture.root(), fixture.birth(), fixture.excludes(), limits)
         .tree(fixture.head())
