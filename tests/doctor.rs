@@ -424,6 +424,23 @@ fn what_is_kept_otherwise_is_not_lost() {
     assert_eq!(level, "ok", "{said}");
 }
 
+/// What an import makes of a working tree and cannot record is in the snapshot that it took of it.
+#[test]
+fn a_commit_of_what_a_snapshot_holds_is_not_lost() {
+    let world = World::new();
+    world.worker("w", "echo 1 >new; git add -A; git commit -qm work; echo 2 >new");
+    let record = format!("refs/skein/worker/{}", world.ulid("w"));
+    let before = world.rev(&record);
+    world.skein(&["import", "--uncommitted", "w"]).ok();
+    world.git(["update-ref", &record, &before]);
+    let unreachable = world.git(["fsck", "--unreachable", "--no-reflogs"]);
+    assert!(unreachable.contains("unreachable commit"), "{unreachable}");
+    let (level, said) = looked(&world, "lost-commits");
+    assert_eq!(level, "ok", "{said}");
+    world.git(["update-ref", "-d", &format!("refs/skein-local/wip/{}", world.ulid("w"))]);
+    assert_eq!(looked(&world, "lost-commits").0, "problem");
+}
+
 #[test]
 fn refs_that_are_not_ours() {
     becomes(&World::new(), "state", "problem", "refs-squatted", |w| {

@@ -7,6 +7,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::Verdict;
+use crate::domain::WorkerId;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Intent;
 use crate::domain::doctor::LockFile;
@@ -14,6 +15,7 @@ use crate::domain::doctor::Lost;
 use crate::domain::doctor::Ours;
 use crate::domain::doctor::Tree;
 use crate::domain::doctor::hooks_inside;
+use crate::plumbing::Commit;
 use crate::plumbing::Quota;
 use crate::plumbing::Worktree;
 use crate::state::HIDE;
@@ -30,6 +32,7 @@ use crate::verbs::landed;
 use crate::verbs::proof;
 use crate::verbs::proof::Left;
 use crate::verbs::session::Session;
+use crate::verbs::snapshot;
 use bstr::ByteSlice;
 use std::collections::HashSet;
 use std::path::Path;
@@ -222,9 +225,12 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
     for oid in found.into_iter().filter(|o| !stashed.contains(o)) {
         let commit = objects.commit(oid)?;
         let running = live.iter().any(|mail| commit.committer.contains_str(mail));
-        let worker = custody::worker_of(&commit.committer);
+        let Some(id) = custody::worker_of(&commit.committer) else { continue };
         // A local clone copies whatever objects there are; what is lost is lost where it was made.
-        if !running && worker.is_some_and(|id| custody::is_of_this_clone(session, view, id)) {
+        if !running
+            && custody::is_of_this_clone(session, view, id)
+            && !is_pictured(session, view, id, &commit)?
+        {
             below.extend(commit.parents.iter().copied());
             commits.push(Lost { oid, subject: commit.subject().to_str_lossy().into_owned() });
         }
@@ -234,6 +240,21 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
     let trunk = session.trunk(view).ok().and_then(|name| view.branches.get(&name).copied());
     commits.retain(|lost| !below.contains(&lost.oid) && !trunk.is_some_and(|t| landed(session, lost.oid, t)));
     Ok(commits)
+}
+
+/// Whether it was made of a working tree by an import that came to nothing, and a snapshot has that tree, too.
+fn is_pictured(session: &Session<'_>, view: &View, id: WorkerId, commit: &Commit) -> Result<bool> {
+    let Some(worker) = view.workers.iter().find(|worker| worker.id == id) else { return Ok(false) };
+    if commit.message.trim() != worker.brief(&session.repo)?.trim().as_bytes() {
+        return Ok(false);
+    }
+    for snapshot in snapshot::chain(session, worker.wip)? {
+        let snapshot = session.repo.objects.commit(snapshot)?;
+        if snapshot.tree == commit.tree && snapshot.parents.first() == commit.parents.first() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the trunk provably has what `tip` brings.
