@@ -133,7 +133,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Ref> {
     Ok(Ref { oid: oid.parse()?, points_at, name: RefName::new(name)? })
 }
 
-/// See [`Repo::ref_session`]. After a lost transaction the process is gone and a new session is needed.
+/// See [`Repo::ref_session`]. After a failed transaction a new process does the next one.
 pub struct RefSession<'r> {
     repo: &'r Repo,
     started: Option<Started>,
@@ -153,6 +153,7 @@ impl RefSession<'_> {
     /// Applies `edits` as one transaction. On any sign of failure the refs are read again, and what they
     /// are decides: all new is done, else lost.
     pub fn apply(&mut self, edits: &[Edit]) -> Result<Moved> {
+        self.begin_again_if_spent()?;
         let said = crate::fault::git().and_then(|()| self.speak(edits));
         let struck = crate::fault::git();
         let moved = match (said, struck) {
@@ -219,9 +220,11 @@ impl RefSession<'_> {
         Ok(true)
     }
 
-    /// Goes on after a lost transaction, with a new process.
-    pub fn renew(&mut self) -> Result<()> {
-        *self = self.repo.ref_session()?;
+    /// A transaction that failed has ended its process.
+    fn begin_again_if_spent(&mut self) -> Result<()> {
+        if self.spoken.as_ref().is_some_and(|spoken| spoken.stdin.is_none()) {
+            *self = self.repo.ref_session()?;
+        }
         Ok(())
     }
 

@@ -219,7 +219,6 @@ fn hand_out(
             crate::fault::point("landing: receipt written");
             return Ok(());
         }
-        refs.renew()?;
     }
     write_receipt(held, refs, step)
 }
@@ -237,7 +236,6 @@ pub fn write_receipt(held: &Landings<'_>, refs: &mut RefSession<'_>, step: &Move
             crate::fault::point("landing: receipt written");
             return Ok(());
         }
-        refs.renew()?;
     }
     Err(Failure::fault("writing the receipt", "the notes kept moving"))
 }
