@@ -254,25 +254,6 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// From how many bytes on two threads are faster than one.
-const LARGE: usize = 1 << 18;
-
-/// What `work` makes of each half of `bytes`, by two threads if they are many.
-pub fn by_halves<T: Send>(bytes: &[u8], work: impl Fn(&[u8]) -> T + Sync) -> [T; 2] {
-    let (first, second) = bytes.split_at(bytes.len() / 2);
-    if bytes.len() < LARGE {
-        return [work(first), work(second)];
-    }
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| work(second));
-        let first = work(first);
-        match other.join() {
-            Ok(second) => [first, second],
-            Err(_) => [first, work(second)],
-        }
-    })
-}
-
 /// When a file was written last, in seconds since 1970, if there is one.
 pub fn written_at(path: &Path) -> Option<i64> {
     let at = fs::metadata(path).and_then(|file| file.modified()).ok()?;
@@ -319,7 +300,7 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
     }
 }
 
-fn is_missing(error: &io::Error) -> bool {
+pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 

@@ -50,8 +50,8 @@ fn seal(session: &Session<'_>, view: &View) -> Option<Seal> {
 }
 
 fn sealed(session: &Session<'_>, seal: &Seal) -> Option<CommitGraph> {
-    let file = crate::host::read_optional(&session.local.commits(&seal.digest)).ok().flatten()?;
-    if seal.fits(&file) { CommitGraph::parse(file, &session.repo.objects) } else { None }
+    let file = seal.open(&session.local.commits(&seal.digest)).ok().flatten()?;
+    CommitGraph::parse(file, &session.repo.objects)
 }
 
 fn take_in(session: &Session<'_>, view: &View, limit: usize) -> Result<usize> {

@@ -81,7 +81,9 @@ impl Upstream {
             }
         }
         let mut on_line = vec![false; history.len()];
-        history.line().for_each(|at| on_line[at] = true);
+        // Parents have smaller places: below the oldest touch there is none.
+        let oldest = touches.first().map_or(history.len(), |touch| touch.at);
+        history.line().take_while(|at| *at >= oldest).for_each(|at| on_line[at] = true);
         touches.iter_mut().for_each(|t| t.on_line = on_line[t.at]);
         Ok(Upstream { touches, tip, history })
     }
