@@ -78,7 +78,7 @@ impl Repo {
         let listed = git.finish(&listing, asked.1)?;
         let Some(said) = Said::parse(&found.stdout) else { return Err(unread(cwd, &found.words())) };
         let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
-        let config = Config::parse(&git.expected(&listing, listed)?.stdout);
+        let config = whole(&git, &git.expected(&listing, listed)?.stdout, &own_call().dir(cwd))?;
         let dirs = Dirs {
             git: path(said.git_dir),
             common: path(said.common),
@@ -164,7 +164,7 @@ impl Repo {
     /// The person's configuration, all scopes, with `git -c` and the environment applied.
     pub fn config(&self) -> Result<Config> {
         let call = config_call().env("GIT_DIR", &self.dirs.common);
-        Ok(Config::parse(&self.git.expect(&call)?.stdout))
+        whole(&self.git, &self.git.expect(&call)?.stdout, &own_call().env("GIT_DIR", &self.dirs.common))
     }
 
     /// Sets one key of the repository's own configuration.
@@ -298,4 +298,25 @@ fn unread(cwd: &Path, words: &str) -> Failure {
 
 fn config_call<'a>() -> Call<'a> {
     Call::new(["config", "--list", "-z", "--includes"]).for_person().reads().unpinned()
+}
+
+/// What was listed. Where git fails to see the repository for a moment it lists the person's own configuration, and
+/// says nothing. Where the key is missing that whatever makes a repository writes, `own` is asked too.
+fn whole(git: &Git, listed: &[u8], own: &Call<'_>) -> Result<Config> {
+    let config = Config::parse(listed);
+    if config.get("core.repositoryformatversion").is_none() {
+        let own = Config::parse(&git.expect(own)?.stdout);
+        if own.iter().any(|(key, value)| !config.all(key).any(|listed| listed == value)) {
+            return Err(Failure::fault(
+                "reading the configuration",
+                "git did not see that of the repository",
+            ));
+        }
+    }
+    Ok(config)
+}
+
+/// Fails outside a repository.
+fn own_call<'a>() -> Call<'a> {
+    Call::new(["config", "--list", "--local", "-z"]).for_person().reads().unpinned()
 }
