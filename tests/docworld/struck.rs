@@ -10,6 +10,8 @@ use crate::docworld::feed;
 use crate::docworld::litter;
 use crate::docworld::send;
 use crate::docworld::type_on;
+use crate::faults::rest::FEW;
+use crate::faults::scenes::all_ended;
 use crate::faults::scenes::still;
 use crate::faults::state;
 use crate::faults::state::State;
@@ -39,11 +41,22 @@ struct Scene {
     /// Given twice, it is done once.
     same: bool,
     plans: &'static [Plan],
+    seen: fn(&World) -> State,
+    /// Whoever comes after the strike draws other ids.
+    anew: bool,
 }
 
 impl Scene {
     fn new(world: World, args: &[&'static str]) -> Scene {
-        Scene { world, args: args.to_vec(), input: String::new(), same: true, plans: PLANS }
+        Scene {
+            world,
+            args: args.to_vec(),
+            input: String::new(),
+            same: true,
+            plans: PLANS,
+            seen,
+            anew: false,
+        }
     }
 
     fn input(self, text: &str) -> Scene {
@@ -69,9 +82,9 @@ pub fn seen(world: &World) -> State {
 fn run(scene: Scene) {
     let name = scene.args[..2].join(" ");
     let world = scene.world.copy();
-    let before = seen(&world);
+    let before = (scene.seen)(&world);
     feed(&world, &scene.args, &scene.input).ok();
-    let reference = seen(&world);
+    let reference = (scene.seen)(&world);
     assert!(litter(&world).is_empty());
     let counted = scene.world.copy();
     let (_, mark) = strike(&counted, &scene, sweep::COUNT, 1);
@@ -92,8 +105,9 @@ fn case(scene: &Scene, [before, reference]: [&State; 2], plan: Plan, k: u64) -> 
         let told = struck.err.contains("refused: ") || struck.err.contains("fault: ");
         assert!(told, "{at}: without a word: {struck:?}");
     }
+    all_ended(&world);
     // The person's text is the old one or the new one, and so is each branch.
-    let now = state::person(&world);
+    let now = if scene.anew { (scene.seen)(&world) } else { state::person(&world) };
     for (key, found) in now.iter().filter(|(key, _)| !key.ends_with("skein~") && *key != "status") {
         let fine = [before.get(key), reference.get(key)].contains(&Some(found));
         assert!(fine, "{at}: {key} is neither old nor new: {found:?}\n{:?}", before.get(key));
@@ -101,18 +115,19 @@ fn case(scene: &Scene, [before, reference]: [&State; 2], plan: Plan, k: u64) -> 
     if plan.action == "kill" {
         sweep::clean(&world, k);
     }
+    let world = if scene.anew { world.env("SKEIN_SEED", "3") } else { world };
     // By turns: finished, and done again if that was not all; or done again at once.
     if !scene.same || k.is_multiple_of(2) {
         finish(&world);
     }
-    let made = state::differ(reference, &seen(&world)).is_none();
+    let made = state::differ(reference, &(scene.seen)(&world)).is_none();
     if !made || scene.same {
         let again = feed(&world, &scene.args, &scene.input);
         let there = scene.args[1] == "init" && again.err.contains("refused: file-exists:");
         assert!(again.code == 0 || there, "{at}: the same again\n{again:?}");
     }
     assert_eq!(litter(&world), [""; 0], "{at}");
-    if let Some(difference) = state::differ(reference, &seen(&world)) {
+    if let Some(difference) = state::differ(reference, &(scene.seen)(&world)) {
         panic!("{at}: not as undisturbed: {difference}");
     }
     world.check();
@@ -299,4 +314,42 @@ fn recover() {
     };
     let world = (1..).find_map(cut).unwrap();
     run(Scene { plans: NAMELESS, ..Scene::new(world, &["doc", "recover", DOC]) });
+}
+
+/// The person's. The commit of an answer names who was asked, and that may be somebody else.
+fn answered_at_last(world: &World) -> State {
+    all_ended(world);
+    let mut state = state::person(world);
+    state.insert("ref refs/heads/main".into(), world.rev("main^{tree}"));
+    state
+}
+
+#[test]
+fn an_agent_is_asked() {
+    let world = with_question();
+    let scene = Scene::new(world, &["doc", "run", DOC, "--", "sh", "-c", "echo An answer."]);
+    run(Scene { plans: FEW, seen: answered_at_last, anew: true, ..scene });
+}
+
+/// Of the document, which tasks it has word of: workers that are started anew have other names.
+fn reported(world: &World) -> State {
+    let mut state = answered_at_last(world);
+    let text = world.read(DOC);
+    for task in ["one", "two"] {
+        state.insert(format!("word of {task}"), text.contains(&format!("### Re: {task}\n")).to_string());
+    }
+    state.retain(|key, _| key != "status" && !key.ends_with(DOC));
+    state
+}
+
+#[test]
+fn tasks_are_given_out() {
+    let world = still();
+    world.skein(&["init"]).ok();
+    world.write(DOC, &format!("- [ ] one\n- [ ] two\n{}", body("")));
+    world.skein(&["doc", "claim", DOC]).ok();
+    world.commit("tasks");
+    let script = "echo new >new.txt; git add new.txt; git commit -qm new";
+    let scene = Scene::new(world, &["doc", "fanout", DOC, "--", "sh", "-c", script]);
+    run(Scene { plans: FEW, seen: reported, anew: true, ..scene.once() });
 }

@@ -3,6 +3,8 @@
 use crate::faults::rest;
 use crate::faults::rest::FEW;
 use crate::faults::scenes;
+use crate::faults::state;
+use crate::faults::state::State;
 use crate::faults::sweep;
 use crate::faults::sweep::Act;
 use crate::faults::sweep::Scene;
@@ -82,4 +84,39 @@ fn its_end() {
     };
     let scene = Scene::new("verdict stop", rest::asking(), STOP);
     sweep::run(&Scene { again, after: once, state: rest::ended, plans: FEW, ..scene });
+}
+
+const RETRY: &[&str] = &["verdict", "fix", "retry", "--delta", "1", "-m", "Again"];
+
+/// The workers, by what became of them and of their work.
+fn tries(world: &World) -> State {
+    scenes::all_ended(world);
+    let mut state = state::person(world);
+    let workers = world.lines(&["for-each-ref", "refs/skein/worker"]);
+    state.insert("refs/skein workers".into(), workers.len().to_string());
+    state
+}
+
+/// The other try is started once, however often it is asked for.
+#[test]
+fn another_try() {
+    let again = |world: &World| {
+        scenes::all_ended(world);
+        let ran = world.skein(RETRY);
+        if ran.code != 0 {
+            ran.refused("verdict-given", 1);
+        }
+        false
+    };
+    let after: Act = |world| {
+        once(world);
+        world.skein(&["wait", "fix-2"]);
+        if world.field("fix-2", "outcome") != "ready" {
+            world.skein(&["resume", "fix-2"]).ok();
+            scenes::all_ended(world);
+        }
+        assert_eq!(world.field("fix-2", "outcome"), "ready");
+    };
+    let scene = Scene::new("verdict retry", done(), RETRY);
+    sweep::run(&Scene { again, after, state: tries, plans: FEW, ..scene });
 }

@@ -9,7 +9,7 @@ pub mod disk;
 mod hooks;
 pub mod options;
 pub mod reap;
-mod rest;
+pub mod rest;
 pub mod scenes;
 pub mod state;
 mod supervisor;

@@ -84,11 +84,12 @@ impl Page {
     /// What was sent and what came back.
     pub fn doc_ran(done: &Ran, json: bool) -> Page {
         let exit = done.answer.as_ref().map_or(Exit::Done, how);
-        Page::of("doc run", done, json, |done| match (&done.prompt, &done.answer) {
-            (None, _) => format!("{}: nothing is new\n", paint(BOLD, &line(&done.path))),
-            (Some(prompt), None) => safe(prompt),
-            (Some(_), Some(answer)) => {
-                answered(answer) + &done.commit.as_ref().map(committed).unwrap_or_default()
+        Page::of("doc run", done, json, |done| {
+            let commit = done.commit.as_ref().map(committed).unwrap_or_default();
+            match (&done.prompt, &done.answer) {
+                (None, _) => format!("{}: nothing is new\n{commit}", paint(BOLD, &line(&done.path))),
+                (Some(prompt), None) => safe(prompt),
+                (Some(_), Some(answer)) => answered(answer) + &commit,
             }
         })
         .ending(exit)

@@ -70,9 +70,9 @@ pub fn commit(session: &mut Session<'_>, place: Place, manner: Manner) -> Result
 }
 
 /// The same beside another verb, for which nothing depends on it: a refusal is told, and that is all.
-pub fn commit_held(session: &Session<'_>, held: &mut Held) -> Result<Option<Oid>> {
+pub fn commit_held(session: &Session<'_>, held: &mut Held) -> Result<Option<Committed>> {
     match commit_now(session, held, Manner::default()) {
-        Ok(done) => Ok(done.commit),
+        Ok(done) => Ok(Some(done).filter(|done| done.commit.is_some())),
         Err(failure) if failure.token().is_some() => {
             session.tell(format!("not committed: {failure}"));
             Ok(None)

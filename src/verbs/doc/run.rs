@@ -26,6 +26,7 @@ use crate::verbs::doc::answer::Given;
 use crate::verbs::doc::answer::answer;
 use crate::verbs::doc::commit::Committed;
 use crate::verbs::doc::commit::Manner;
+use crate::verbs::doc::commit::commit_held;
 use crate::verbs::doc::commit::commit_now;
 use crate::verbs::doc::contribute::next_record;
 use crate::verbs::doc::contribute::publish;
@@ -89,11 +90,15 @@ pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result
         answer: None,
         commit: None,
     };
-    if request.dry_run || ran.prompt.is_none() {
+    if request.dry_run {
         return Ok(ran);
     }
     let mut held = Held::take(session, place.clone(), "doc run")?;
-    let Some(text) = prompt(session, &held.open)? else { return Ok(ran) };
+    let Some(text) = prompt(session, &held.open)? else {
+        // The answer may be there, and whoever was to commit it died.
+        let commit = if request.no_git { None } else { commit_held(session, &mut held)? };
+        return Ok(Ran { prompt: None, commit, ..ran });
+    };
     if request.branch {
         branch(session, &held.open)?;
     }

@@ -77,7 +77,7 @@ pub fn unified(old: &str, new: &str, names: (&str, &str)) -> String {
 /// All that an agent needs before it answers, and the turn that its answer is of.
 pub fn preflight(session: &mut Session<'_>, place: Place) -> Result<Preflight> {
     let mut held = Held::take(session, place, "doc preflight")?;
-    let committed = commit_held(session, &mut held)?;
+    let committed = commit_held(session, &mut held)?.and_then(|done| done.commit);
     let diff = difference(session, &held.open, true)?;
     let turn = if diff.is_empty() { None } else { Some(send(session, &mut held, &diff)?) };
     let baseline = session.repo.objects.hash_blob(held.open.text.as_bytes())?;
