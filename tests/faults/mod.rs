@@ -5,6 +5,7 @@ mod answers;
 mod bundle;
 pub mod children;
 pub mod decisions;
+mod desk;
 pub mod disk;
 mod hooks;
 pub mod options;
