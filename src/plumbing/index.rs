@@ -355,3 +355,6 @@ fn remove(path: &Path) -> io::Result<()> {
 fn failed(doing: &str, admin: &Admin, e: io::Error) -> Failure {
     disk::io(format!("{doing} the index of {}", admin.path.display()), e)
 }
+
+#[cfg(test)]
+mod tests;
