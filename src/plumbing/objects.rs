@@ -474,15 +474,4 @@ pub(super) fn oid_of(id: &gix::oid) -> Oid {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kept_bytes_are_proven_by_their_id() {
-        for hash in [gix::hash::Kind::Sha1, gix::hash::Kind::Sha256] {
-            let oid = oid_of(&gix::objs::compute_hash(hash, gix::objs::Kind::Blob, b"one\n").unwrap());
-            assert!(is(oid, Kind::Blob, b"one\n"));
-            assert!(!is(oid, Kind::Blob, b"two\n") && !is(oid, Kind::Tag, b"one\n"));
-        }
-    }
-}
+mod tests;
