@@ -48,6 +48,11 @@ pub fn run(session: &mut Session<'_>, rebuild: bool) -> Result<Report> {
     session.rehearse()?;
     let audit = look(session)?;
     let mut findings = audit.findings;
+    if !findings.is_empty() {
+        // Refs, worktrees and files are read one after the other, and other verbs go on: what is wrong stays so.
+        let again = look(session)?.findings;
+        findings.retain(|finding| again.contains(finding));
+    }
     findings.sort_by_key(|f| f.level == Level::Warning);
     Ok(Report { findings, rebuilt, workers: audit.workers.len(), records: audit.records })
 }

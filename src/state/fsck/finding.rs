@@ -105,7 +105,7 @@ impl Serialize for Code {
 }
 
 /// One thing that is not as it should be.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub code: Code,
     pub level: Level,
