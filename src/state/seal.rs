@@ -43,6 +43,7 @@ impl Seal {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "files are laid out by hand")]
 mod tests {
     use super::*;
 

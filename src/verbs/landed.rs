@@ -215,7 +215,39 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
         None => 0,
     };
     let graph = graph::load(session, view);
-    ask((session, &graph), request, onto, (tip, target), Ok(question), left)
+    let asked = question.clone();
+    let mut answered = ask((session, &graph), request, onto, (tip, target), Ok(question), left)?;
+    if let Some(more) = landed_with_more(session, &ledger, worker, &asked, &answered)? {
+        answered.answer = more;
+    }
+    Ok(answered)
+}
+
+/// Where the trunk does not have the base any more, nothing but a receipt tells, and there may be one of more than is
+/// asked of: of what was committed, together with what was not.
+fn landed_with_more(
+    session: &Session<'_>,
+    ledger: &Ledger,
+    worker: &Worker,
+    asked: &Question,
+    answered: &Answered,
+) -> Result<Option<Answer>> {
+    let objects = &session.repo.objects;
+    if !matches!(answered.answer.verdict, Verdict::Unknown { why: Unknown::BaseNotInTrunk, .. }) {
+        return Ok(None);
+    }
+    for (_, landing, delta) in ledger.deltas().filter(|(_, _, delta)| delta.worker == worker.id) {
+        let same_branch = landing.onto.may_be_one_branch(&answered.onto);
+        if !same_branch || !objects.exists(delta.tip) || !objects.is_ancestor(asked.tip, delta.tip)? {
+            continue;
+        }
+        let more = Question { tip: delta.tip, receipts: vec![receipt(landing, delta)], ..asked.clone() };
+        let answer = proof::prove(objects, &more)?;
+        if matches!(answer.verdict, Verdict::Landed { .. }) {
+            return Ok(Some(answer));
+        }
+    }
+    Ok(None)
 }
 
 /// What a base of uncommitted changes was made on, as far as it is here.

@@ -214,11 +214,11 @@ fn hand_out(
     step: &Move,
 ) -> Result<()> {
     let objects = &held.session.repo.objects;
-    if let Some(receipt) = receipt.filter(|r| r.objects.iter().all(|oid| objects.exists(*oid))) {
-        if refs.apply(&receipt.edits)? == Moved::Done {
-            crate::fault::point("landing: receipt written");
-            return Ok(());
-        }
+    if let Some(receipt) = receipt.filter(|r| r.objects.iter().all(|oid| objects.exists(*oid)))
+        && refs.apply(&receipt.edits)? == Moved::Done
+    {
+        crate::fault::point("landing: receipt written");
+        return Ok(());
     }
     write_receipt(held, refs, step)
 }

@@ -26,6 +26,7 @@ pub struct Ack {
     pub name: String,
     pub op: String,
     pub onto: String,
+    pub old: Oid,
     pub new: Oid,
     /// The tip of the worker then.
     tip: Option<Oid>,
@@ -216,7 +217,17 @@ impl Scene {
             return Err(why);
         }
         let stands: BTreeSet<String> = self.standing().into_iter().map(|ack| ack.op).collect();
-        if let Some(lost) = stood.iter().find(|ack| !stands.contains(&ack.op) && !undone.contains(&ack.op)) {
+        let taken_back = |ack: &Ack| {
+            let came_with = |with: &Ack| {
+                undone.contains(&with.op)
+                    && with.onto == ack.onto
+                    && with.old != ack.new
+                    && !repo.graph_descendant_of(with.old, ack.new).unwrap_or(true)
+            };
+            // Or a branch that had it already brought it back, and went again.
+            undone.contains(&ack.op) || stood.iter().any(came_with)
+        };
+        if let Some(lost) = stood.iter().find(|ack| !stands.contains(&ack.op) && !taken_back(ack)) {
             return Err(format!("the landing of {} is gone from {}", lost.name, lost.onto));
         }
         self.learn(&repo);
@@ -226,9 +237,10 @@ impl Scene {
     fn acknowledge(&mut self, told: &Value) {
         let name = text(told, "name");
         let head = format!("refs/skein-local/head/{}", self.id(&name).unwrap_or_default());
-        let new = Oid::from_str(told["new"].as_str().unwrap()).unwrap();
+        let oid = |key: &str| Oid::from_str(told[key].as_str().unwrap()).unwrap();
         let tip = self.repo().refname_to_id(&head).ok();
-        self.acks.push(Ack { name, op: text(told, "op"), onto: text(told, "onto"), new, tip });
+        let (op, onto) = (text(told, "op"), text(told, "onto"));
+        self.acks.push(Ack { name, op, onto, old: oid("old"), new: oid("new"), tip });
     }
 
     /// The id of a worker, from its record, read by git.
