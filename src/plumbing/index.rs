@@ -144,7 +144,7 @@ impl HeldIndex<'_> {
             self.write(&bytes)?;
             return self.publish().map(|()| true);
         }
-        if self.repo.indexed_at(&self.admin, path) != Some(was) {
+        if self.repo.indexed_at(&self.admin, path)? != Some(was) {
             return Ok(false);
         }
         self.copy()?;

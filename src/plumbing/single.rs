@@ -6,6 +6,7 @@ use crate::domain::Mode;
 use crate::domain::Oid;
 use crate::domain::RefName;
 use crate::domain::Result;
+use crate::plumbing::disk;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::git_dir;
 use crate::plumbing::index_entry::IndexFile;
@@ -113,15 +114,19 @@ impl Repo {
 
     /// What the index of the worktree has at `path`; `None` where it cannot be told plainly: several stages, a folder
     /// in its place, an index of a kind that is not read here.
-    pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Option<Option<(Mode, Oid)>> {
+    pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Result<Option<Option<(Mode, Oid)>>> {
         let file = admin.dir.join("index");
         let bytes = match std::fs::read(&file) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(None),
-            read => read.ok()?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Some(None)),
+            read => read.map_err(|e| disk::io(format!("reading {}", file.display()), e))?,
         };
-        if let Some(index) = IndexFile::read(&bytes, self.objects.width(), path) {
-            return index.entry();
-        }
+        Ok(match IndexFile::read(&bytes, self.objects.width(), path) {
+            Some(index) => index.entry(),
+            None => self.listed_at(&file, path),
+        })
+    }
+
+    fn listed_at(&self, file: &Path, path: &BStr) -> Option<Option<(Mode, Oid)>> {
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
         let index = gix::index::File::at(file, self.objects.hash, true, options).ok()?;
         let range = index.entry_range(path);

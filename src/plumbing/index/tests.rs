@@ -39,6 +39,6 @@ fn what_was_staged_meanwhile_stays() {
             assert_eq!(fs::read(root.join(".git/index")).unwrap(), before, "{version}: {was:?}");
         }
         assert!(set(Some(staged)));
-        assert_eq!(repo.indexed_at(&admin, "a".into()), Some(Some(new)), "{version}");
+        assert_eq!(repo.indexed_at(&admin, "a".into()).unwrap(), Some(Some(new)), "{version}");
     }
 }

@@ -118,7 +118,7 @@ impl Index {
         new: (Mode, Oid),
     ) -> Result<bool> {
         let repo = &session.repo;
-        let found = match repo.indexed_at(&open.admin, open.name.as_bstr()) {
+        let found = match repo.indexed_at(&open.admin, open.name.as_bstr())? {
             Some(found) if found == Some(new) => return Ok(true),
             Some(found) if found == target.entry || (found == self.now && found.is_some()) => found,
             _ => return Ok(false),
@@ -135,7 +135,7 @@ impl Index {
     /// It was not committed, as far as anybody can tell.
     fn put_back(&self, session: &Session<'_>, open: &Open) -> Result<()> {
         let Some(was) = self.was else { return Ok(()) };
-        let found = session.repo.indexed_at(&open.admin, open.name.as_bstr());
+        let found = session.repo.indexed_at(&open.admin, open.name.as_bstr())?;
         let is_ours = found == Some(self.now) && Target::find(session, open, None)?.entry != self.now;
         if is_ours { set_entry(session, open, self.doc, (self.now, was)).map(drop) } else { Ok(()) }
     }
