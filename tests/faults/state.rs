@@ -20,16 +20,10 @@ pub fn of(world: &World) -> State {
     state
 }
 
-/// The first difference of two states, in words. Of closed workers more may be kept.
+/// The first difference of two states, in words.
 pub fn differ(want: &State, found: &State) -> Option<String> {
     let keys: BTreeSet<&String> = want.keys().chain(found.keys()).collect();
-    let same = |key: &String| match (want.get(key), found.get(key)) {
-        (Some(want), Some(found)) if key.starts_with("refs/skein-local/kept/") => {
-            want.split(' ').all(|oid| found.contains(oid))
-        }
-        (want, found) => want == found,
-    };
-    let differs = keys.into_iter().find(|key| !same(key))?;
+    let differs = keys.into_iter().find(|key| want.get(*key) != found.get(*key))?;
     let side = |state: &State| state.get(differs).cloned().unwrap_or_else(|| "(nothing)".into());
     Some(format!("{differs}\n   want: {}\n  found: {}", side(want), side(found)))
 }
@@ -102,6 +96,23 @@ fn kept(repo: &Repository, tip: Oid) -> String {
     };
     let all: BTreeSet<Oid> = walk.map(Result::unwrap).filter(|oid| !keeps(oid)).collect();
     all.iter().map(|oid| format!("{oid} ")).collect()
+}
+
+/// Leaves out of `found` what it keeps of closed workers beyond all that `want` keeps of them. The archive names the
+/// newest snapshot, which is then another one.
+pub fn forget_more_kept(want: &State, found: &mut State) {
+    let mut more = false;
+    for (key, want) in want.iter().filter(|(key, _)| key.starts_with("refs/skein-local/kept/")) {
+        let Some(found) = found.get_mut(key).filter(|found| *found != want) else { continue };
+        let held: BTreeSet<&str> = found.split_whitespace().collect();
+        if want.split_whitespace().all(|oid| held.contains(oid)) {
+            *found = want.clone();
+            more = true;
+        }
+    }
+    for (key, want) in want.iter().filter(|(key, _)| more && key.starts_with("refs/skein/archive/")) {
+        found.entry(key.clone()).and_modify(|found| found.clone_from(want));
+    }
 }
 
 /// The landings, undos and verdicts of a lane, oldest first, and the intents that nothing ended.

@@ -107,7 +107,7 @@ fn cases(scene: &Scene, reference: &Reference, [firsts, seconds]: [usize; 2]) ->
 /// False where the second did not come to its place.
 fn case(scene: &Scene, reference: &Reference, case: &Case) -> bool {
     let both = Cell::new(false);
-    let how = How { k: case.second.k, killed: true, sound: true, git: false };
+    let how = How { k: case.second.k, killed: true, sound: true, git: false, unread: false };
     sweep::once(scene, reference, how, |world| {
         let (ran, first) = sweep::struck(scene.command(world), world, case.first.plan, case.first.k);
         let Some(first) = first else { return (ran, None) };

@@ -250,7 +250,8 @@ fn one(scene: &Scene, reference: &Reference, case: &Case) -> bool {
     // A git that cannot remove its lock leaves it as one that is killed.
     let leaves = case.fault == KILL || case.call.starts_with("unlink");
     let git = matches!(case.whose, Whose::Git(_) | Whose::GitAndVerb(_)) && leaves;
-    let how = How { k: case.nth, killed, sound: case.nth.is_multiple_of(4), git };
+    let unread = case.fault != KILL && (case.call.starts_with("open") || case.call.contains("read"));
+    let how = How { k: case.nth, killed, sound: case.nth.is_multiple_of(4), git, unread };
     sweep::once(scene, reference, how, |world| strike(scene, world, case))
 }
 
