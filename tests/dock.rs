@@ -62,12 +62,16 @@ impl Pane {
     /// Waits until the screen has it, and gives the screen.
     #[track_caller]
     fn sees(&self, what: &str) -> String {
+        self.sees_all(&[what])
+    }
+
+    /// The same of several at once: a screen that has one of them may be half drawn.
+    #[track_caller]
+    fn sees_all(&self, all: &[&str]) -> String {
         let started = std::time::Instant::now();
         loop {
             let screen = self.screen();
-            if screen.contains(what) {
-                return screen;
-            }
+            let Some(what) = all.iter().find(|what| !screen.contains(**what)) else { return screen };
             assert!(started.elapsed().as_secs() < 60, "no {what:?} in\n{screen}");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
@@ -115,8 +119,8 @@ impl Pane {
         );
         self.types("echo a$((40 + 2))b");
         self.key(&["Enter"]);
-        let screen = self.sees("a42b");
-        assert!(screen.contains("echo a$((40 + 2))b"), "what is typed is seen: {screen}");
+        // What is typed is seen.
+        let screen = self.sees_all(&["echo a$((40 + 2))b", "a42b"]);
         assert!(!screen.contains("inbox"), "{screen}");
     }
 
@@ -156,18 +160,15 @@ fn workers_are_judged_answered_and_landed_by_keys() {
     world.worker("rest", &work("rest"));
     pane.open(&[]);
     pane.start("");
-    let screen = pane.sees("card of asks");
-    assert!(screen.contains("3 workers, 3 waiting") && screen.contains("> asks"), "{screen}");
-    let screen = pane.sees("card of asks  q1");
-    assert!(screen.contains("card of asks  q1  1 of 2 done, reading\\u{1b}[2J all"), "{screen}");
-    assert!(screen.contains("Which\\u{1b}[31m one?"), "{screen}");
+    pane.sees_all(&["3 workers, 3 waiting", "> asks", "card of asks"]);
+    pane.sees_all(&["card of asks  q1  1 of 2 done, reading\\u{1b}[2J all", "Which\\u{1b}[31m one?"]);
 
     // A question is answered by an option and in words.
     pane.key(&["n"]);
     pane.key(&["Down", "Down"]);
     pane.types("the dark one");
-    let screen = pane.sees("--option 2 -m 'the dark one' --delta q1");
-    assert!(screen.contains("$ git skein verdict asks answer") && screen.contains("> 2. red"), "{screen}");
+    let command = "--option 2 -m 'the dark one' --delta q1";
+    pane.sees_all(&["$ git skein verdict asks answer", command, "> 2. red"]);
     assert_eq!(world.git(["for-each-ref", "refs/skein/lane"]), "", "nothing was done before Enter");
     pane.key(&["Enter"]);
     pane.sees("answer: asks q1");
@@ -191,8 +192,7 @@ fn workers_are_judged_answered_and_landed_by_keys() {
     pane.key(&["a", "Enter"]);
     pane.sees("accept: good 1:");
     pane.key(&["Enter"]);
-    pane.sees("verdict   accept delta 1 by Ada");
-    assert!(pane.screen().contains("card of good"), "{}", pane.screen());
+    pane.sees_all(&["card of good", "verdict   accept delta 1 by Ada"]);
     pane.key(&["l"]);
     pane.sees("$ git skein land good");
     pane.key(&["Enter"]);
@@ -204,11 +204,7 @@ fn workers_are_judged_answered_and_landed_by_keys() {
 
     // A refusal is shown whole.
     pane.key(&["s", "Enter"]);
-    let screen = pane.sees("(exit code 1)");
-    assert!(
-        screen.contains("refused: not-ready:") && screen.contains("see:  ") && screen.contains("next:"),
-        "{screen}"
-    );
+    pane.sees_all(&["(exit code 1)", "refused: not-ready:", "see:  ", "next:"]);
     pane.key(&["Enter"]);
     pane.key(&["p"]);
     pane.sees("refused: no-pane");
@@ -239,11 +235,7 @@ fn what_changed_since_it_was_seen_is_not_judged() {
     git(&["add", "-A"]);
     git(&["commit", "-qm", "more"]);
     pane.key(&["Enter"]);
-    let screen = pane.sees("(exit code 4)");
-    assert!(
-        screen.contains("refused: verdict-stale") && screen.contains("git skein verdict w accept"),
-        "{screen}"
-    );
+    pane.sees_all(&["(exit code 4)", "refused: verdict-stale", "git skein verdict w accept"]);
     assert_eq!(world.git(["for-each-ref", "refs/skein/lane"]), "");
     pane.key(&["Enter"]);
     pane.sees("A more.txt");
@@ -260,16 +252,15 @@ fn it_fits_a_small_screen_and_follows_its_size() {
     pane.world.worker("two", &work("two"));
     pane.open(&[]);
     pane.start("");
-    let screen = pane.sees("> one");
-    assert!(screen.contains("two") && !screen.contains("card of"), "{screen}");
+    let screen = pane.sees_all(&["> one", "  two", "? help  q quit"]);
+    assert!(!screen.contains("card of"), "{screen}");
     pane.key(&["Down"]);
     pane.sees("> two");
     pane.key(&["Enter"]);
     let screen = pane.sees("card of two");
     assert!(!screen.contains("> two"), "{screen}");
     pane.tmux(&["resize-window", "-t", "dock", "-x", "80", "-y", "24"]);
-    let screen = pane.sees("> two");
-    assert!(screen.contains("| card of two") && screen.contains("u resume"), "{screen}");
+    let screen = pane.sees_all(&["> two", "| card of two", "u resume"]);
     assert_eq!(screen.lines().count(), 24);
     // No key is lost that comes with a change of size.
     for (height, key, want) in (0..10).flat_map(|_| [("20", "k", "> one"), ("24", "j", "> two")]) {
@@ -426,8 +417,7 @@ fn signals_and_panics_give_the_terminal_back() {
         pane.open(&[("SKEIN_FAULT", &format!("{point}:3:panic"))]);
         pane.start("");
         until("the dock ends", || pane.file("ended").is_some());
-        let screen = pane.sees("panicked");
-        assert!(screen.contains(&format!("struck at {point}")), "{screen}");
+        pane.sees_all(&["panicked", &format!("struck at {point}")]);
         assert_ne!(pane.file("ended").unwrap(), "code 0\n");
         assert_eq!(pane.file("before"), pane.file("after"));
         assert_eq!(
@@ -454,12 +444,11 @@ fn it_stops_for_the_shell_and_goes_on() {
     assert!(!screen.contains("inbox"), "{screen}");
     pane.types("echo a$((40 + 2))b");
     pane.key(&["Enter"]);
-    let screen = pane.sees("a42b");
-    assert!(screen.contains("echo a$((40 + 2))b"), "the shell has its terminal: {screen}");
+    // The shell has its terminal.
+    pane.sees_all(&["echo a$((40 + 2))b", "a42b"]);
     pane.types("fg");
     pane.key(&["Enter"]);
-    let screen = pane.sees("> w");
-    assert!(screen.contains("| card of w"), "{screen}");
+    pane.sees_all(&["> w", "| card of w"]);
     pane.key(&["d"]);
     pane.sees("+++ b/w.txt");
     pane.key(&["q"]);
