@@ -479,6 +479,25 @@ fn leftovers_are_those_of_the_tip() {
     assert_eq!((git(&["rev-parse", "HEAD"]), git(&["status", "--porcelain"])), (head, "?? b".to_owned()));
 }
 
+/// Where its base is gone from the trunk only a receipt tells, and the one there is has what it did not commit, too.
+#[test]
+fn what_landed_with_more_than_was_committed_goes() {
+    let world = World::new();
+    world.worker("one", "echo one >one; git add one; git commit -qm one");
+    world.skein(&["land", "one"]).ok();
+    world.worker("w", "echo a >a; git add a; git commit -qm a; echo b >b");
+    world.skein(&["undo"]).ok();
+    let base = world.field("w", "base");
+    assert_ne!(world.git(["merge-base", "main", base.as_str().unwrap()]), base);
+    world.skein(&["land", "w", "--uncommitted"]).ok();
+    // Its delta is what it committed, again.
+    world.skein(&["import", "w"]).ok();
+    world.skein(&["landed", "w"]).ok();
+    world.skein(&["reap", "w", "--yes"]).ok();
+    assert_eq!(world.git(["show", "main:b"]), "b");
+    world.check();
+}
+
 #[test]
 fn what_an_agent_left_running_is_ended_first() {
     let world = World::new();

@@ -217,7 +217,8 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
     let graph = graph::load(session, view);
     let asked = question.clone();
     let mut answered = ask((session, &graph), request, onto, (tip, target), Ok(question), left)?;
-    if let Some(more) = landed_with_more(session, &ledger, worker, &asked, &answered)? {
+    let answered_with = (&answered.onto, &answered.answer.verdict);
+    if let Some(more) = landed_with_more(session, &ledger, worker, &asked, answered_with)? {
         answered.answer = more;
     }
     Ok(answered)
@@ -225,19 +226,19 @@ fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Requ
 
 /// Where the trunk does not have the base any more, nothing but a receipt tells, and there may be one of more than is
 /// asked of: of what was committed, together with what was not.
-fn landed_with_more(
+pub fn landed_with_more(
     session: &Session<'_>,
     ledger: &Ledger,
     worker: &Worker,
     asked: &Question,
-    answered: &Answered,
+    (onto, verdict): (&RefName, &Verdict),
 ) -> Result<Option<Answer>> {
     let objects = &session.repo.objects;
-    if !matches!(answered.answer.verdict, Verdict::Unknown { why: Unknown::BaseNotInTrunk, .. }) {
+    if !matches!(verdict, Verdict::Unknown { why: Unknown::BaseNotInTrunk, .. }) {
         return Ok(None);
     }
     for (_, landing, delta) in ledger.deltas().filter(|(_, _, delta)| delta.worker == worker.id) {
-        let same_branch = landing.onto.may_be_one_branch(&answered.onto);
+        let same_branch = landing.onto.may_be_one_branch(onto);
         if !same_branch || !objects.exists(delta.tip) || !objects.is_ancestor(asked.tip, delta.tip)? {
             continue;
         }

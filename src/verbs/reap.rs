@@ -293,5 +293,7 @@ fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid)
     if question.tip == question.base {
         return Ok(Verdict::Empty);
     }
-    Ok(proof::prove(&session.repo.objects, &question)?.verdict)
+    let verdict = proof::prove(&session.repo.objects, &question)?.verdict;
+    let more = landed::landed_with_more(session, &bench.ledger, worker, &question, (onto, &verdict))?;
+    Ok(more.map_or(verdict, |more| more.verdict))
 }
