@@ -37,12 +37,16 @@ SKEIN_PROOF=$(mktemp)
 export SKEIN_PROOF
 trap 'rm -f -- "$SKEIN_PROOF"' EXIT
 
-cargo test --locked --lib -- proof:: document::
+# What was tried before a test failed is told, too.
+ended=0
+cargo test --locked --lib -- proof:: document:: || ended=$?
 cargo test --locked --test skein -- \
-    faults:: proof:: model:: fuzz:: races:: docworld:: hostile:: bundle::hostile jail:: hooks::fence sync::many sync::cut
+    faults:: proof:: model:: fuzz:: races:: docworld:: hostile:: bundle::hostile jail:: hooks::fence sync::many sync::cut ||
+    ended=$?
 
 printf '\n%s, %s, %d s:\n\n' "$size" "$(git --version)" $((SECONDS - start))
 table "$SKEIN_PROOF"
+((ended == 0)) || exit "$ended"
 
 if [[ $size == full ]]; then
     kept=0
