@@ -112,6 +112,10 @@ fn case(scene: &Scene, [before, reference]: [&State; 2], plan: Plan, k: u64) -> 
         let fine = [before.get(key), reference.get(key)].contains(&Some(found));
         assert!(fine, "{at}: {key} is neither old nor new: {found:?}\n{:?}", before.get(key));
     }
+    if struck.code == 0 && !scene.anew {
+        let lacks = state::differ(reference, &(scene.seen)(&world));
+        assert!(lacks.is_none(), "{at}: success was told, but: {}: {struck:?}", lacks.unwrap_or_default());
+    }
     if plan.action == "kill" {
         sweep::clean(&world, k);
     }
