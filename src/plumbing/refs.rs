@@ -165,6 +165,7 @@ impl RefSession<'_> {
                 // Where it cannot be, it is said to whom it keeps from moving refs.
                 mark.release(&self.repo.dirs.common).ok();
             }
+            self.repo.complete_tables()?;
             self.repo.outlive_collections()?;
         }
         Ok(moved)

@@ -232,10 +232,16 @@ impl Repo {
         crate::plumbing::durable::objects(&self.objects, oids)
     }
 
+    /// git syncs a reftable before it has written the end of it, without which it reads no ref at all any more: even where
+    /// nobody waits for what was written, its table must not be lost by half.
+    pub(super) fn complete_tables(&self) -> Result<()> {
+        if self.reftable { crate::plumbing::durable::file_system(&self.dirs.common) } else { Ok(()) }
+    }
+
     /// Makes the refs `names` durable, which git left written.
     pub fn make_refs_durable<'n>(&self, names: impl IntoIterator<Item = &'n RefName>) -> Result<()> {
         if self.reftable {
-            return crate::plumbing::durable::file_system(&self.dirs.common);
+            return self.complete_tables();
         }
         crate::plumbing::durable::ref_folders(&self.dirs.common, names)
     }
