@@ -41,7 +41,7 @@ trap 'rm -f -- "$SKEIN_PROOF"' EXIT
 ended=0
 cargo test --locked --lib -- proof:: document:: || ended=$?
 cargo test --locked --test skein -- \
-    faults:: proof:: model:: fuzz:: races:: docworld:: hostile:: bundle::hostile jail:: hooks::fence sync::many sync::cut ||
+    faults:: proof:: model:: fuzz:: races:: docworld:: hostile:: bundle::hostile jail:: hooks:: sync:: server:: runner:: ||
     ended=$?
 
 printf '\n%s, %s, %d s:\n\n' "$size" "$(git --version)" $((SECONDS - start))

@@ -13,7 +13,6 @@ use crate::faults::sweep::SEED;
 use crate::faults::sweep::words;
 use crate::support::acts::Dice;
 use crate::support::tally::full;
-use crate::support::tally::regressions;
 use crate::support::tally::tally;
 use std::fmt::Display;
 use std::io::Write;
@@ -72,15 +71,6 @@ impl Harness {
             }
         });
         tried.into_inner().unwrap()
-    }
-
-    /// Some of `cases`: those that failed once, and others that are the same for each run of a commit.
-    fn some<C: Display>(&self, cases: Vec<C>, count: usize) -> Vec<C> {
-        let known = regressions(self.name);
-        let (mut chosen, rest): (Vec<C>, Vec<C>) =
-            cases.into_iter().partition(|case| known.contains(&case.to_string()));
-        chosen.extend(drawn(self.counts, rest, count));
-        chosen
     }
 
     /// Adds up, prints a line, and fails where anything failed or where nothing was struck.

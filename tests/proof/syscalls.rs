@@ -15,6 +15,7 @@ use crate::support::Ran;
 use crate::support::World;
 use crate::support::ran;
 use crate::support::tally::full;
+use crate::support::tally::regressions;
 use std::fmt;
 use std::fs;
 
@@ -61,6 +62,33 @@ impl fmt::Display for Case {
             }
             Whose::Any => write!(f, "{verb}: any {call} {nth}{lasting} {fault}"),
         }
+    }
+}
+
+impl Case {
+    /// From the words that it is shown in; `None` if it is of another verb.
+    fn read(verb: &'static str, line: &str) -> Option<Case> {
+        let (whose, rest) = line.strip_prefix(verb)?.strip_prefix(": ")?.split_once(' ')?;
+        let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("no number: {line}"));
+        let (whose, rest) = match whose {
+            "verb" => (Whose::Verb, rest),
+            "any" => (Whose::Any, rest),
+            "git" => {
+                let (git, rest) = rest.split_once(' ')?;
+                match rest.strip_prefix("with the verb ") {
+                    Some(rest) => (Whose::GitAndVerb(number(git)), rest),
+                    None => (Whose::Git(number(git)), rest),
+                }
+            }
+            _ => panic!("whose call? {line}"),
+        };
+        let [call, nth, fault] = rest.split(' ').collect::<Vec<_>>()[..] else { panic!("no call: {line}") };
+        let lasting = nth.ends_with('+');
+        let nth = number(nth.trim_end_matches('+'));
+        let fault = String::from(fault).leak();
+        let case = Case { verb, whose, call: call.to_owned(), nth, lasting, fault };
+        assert_eq!(case.to_string(), line);
+        Some(case)
     }
 }
 
@@ -236,8 +264,12 @@ fn tried(harness: &Harness, cases: fn(&Scene) -> Vec<Case>, verbs: usize, each: 
         let all = cases(&scene);
         of += all.len();
         let count = all.len();
-        let all = if full() { all } else { harness.some(all, each) };
-        let tried = harness.each(&all, |case| one(&scene, &reference, case));
+        let kills = harness.counts.starts_with("kill");
+        let known = regressions(harness.name);
+        let known = known.iter().filter_map(|line| Case::read(name, line));
+        let mut chosen: Vec<Case> = known.filter(|case| (case.fault == KILL) == kills).collect();
+        chosen.extend(if full() { all } else { super::drawn(harness.counts, all, each) });
+        let tried = harness.each(&chosen, |case| one(&scene, &reference, case));
         super::say(&format!("{}: {name}: {} of {count} struck", harness.counts, tried.struck));
         sum.struck += tried.struck;
         sum.failures.extend(tried.failures);
