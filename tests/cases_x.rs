@@ -157,6 +157,22 @@ fn x13_a_worktree_with_a_submodule_is_no_special_case() {
 }
 
 #[test]
+fn a_printed_command_can_be_pasted_whatever_the_folder_is_called() {
+    let world = World::new();
+    world.git(["branch", "side"]);
+    let folder = world.root().join("it's a");
+    world.git(["worktree", "add", "-q", folder.to_str().unwrap(), "side"]);
+    let script = "echo w >n && git add n && git commit -qm n";
+    let to = ["dispatch", "--wait", "--name", "w", "--onto", "side", "w", "--", "sh", "-c", script];
+    world.skein(&to).ok();
+    fs::write(folder.join("n"), "").unwrap();
+    let refused = world.skein(&["land", "w"]).code(1);
+    let see = refused.err.lines().find_map(|line| line.split_once("see: ")).unwrap().1;
+    let pasted = std::process::Command::new("sh").args(["-c", see]).output().unwrap();
+    assert!(see.contains("git -C '") && pasted.status.success(), "{see}: {pasted:?}");
+}
+
+#[test]
 fn x15_a_stale_index_lock_is_named_and_never_removed() {
     let world = World::new();
     world.worker("w", "echo w > b.txt && git commit -qam w");

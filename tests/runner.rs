@@ -9,6 +9,7 @@ use crate::sync::cloned;
 use crate::sync::served;
 use std::path::Path;
 use std::process::Child;
+use std::process::Command;
 
 /// What a clone allows, and how fast it goes.
 const CONFIG: [[&str; 2]; 3] =
@@ -255,6 +256,26 @@ fn only_what_the_owner_of_the_machine_allows_runs() {
     let told = world.skein_in("two", &["runner", "--once"]).ok();
     assert!(told.out.ends_with("2 results, 3 left\n"), "{}", told.out);
     assert!(ran.exists());
+}
+
+/// The command that a runner prints for allowing a brief is there to be pasted.
+#[test]
+fn a_brief_does_not_run_by_being_pasted() {
+    let world = served();
+    let clone = cloned(&world, "one");
+    let ran = world.root().join("ran");
+    let touch = format!("echo \"$(touch {0})\" '`touch {0}`'", ran.display());
+    queue(&world, "agent", &touch, &[]);
+    queue(&world, "check", "true", &["--check", &touch]);
+    let told = world.skein_in("one", &["runner", "--once"]).ok();
+    let lines: Vec<&str> = told.err.lines().filter_map(|l| Some(l.split_once("to allow it: ")?.1)).collect();
+    assert_eq!(lines.len(), 2, "{}", told.err);
+    for line in lines {
+        let pasted = Command::new("sh").args(["-c", line]).current_dir(&clone).status().unwrap();
+        assert!(pasted.success() && !ran.exists(), "{line}");
+    }
+    assert_eq!(world.git_in("one", &["config", "skein.runnerAgent"]), format!("sh -c {touch}"));
+    assert_eq!(world.git_in("one", &["config", "skein.runnerCheck"]), touch);
 }
 
 #[test]

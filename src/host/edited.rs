@@ -4,10 +4,10 @@
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::fault;
 use crate::host::file::failure;
 use crate::host::file::parent;
-use crate::host::file::quoted;
 use crate::host::file::sync_dir;
 use rustix::fs::CWD;
 use rustix::fs::RenameFlags;

@@ -5,8 +5,8 @@ use crate::domain::Failure;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::fault;
-use std::ffi::OsStr;
 use std::fs;
 use std::fs::File;
 use std::fs::Permissions;
@@ -287,17 +287,6 @@ fn remove_dir(path: &Path) -> io::Result<()> {
         }
     }
     fs::remove_dir_all(path)
-}
-
-/// A word as a shell would take it.
-pub fn quoted(word: impl AsRef<OsStr>) -> String {
-    let text = word.as_ref().to_string_lossy();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%=,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 pub(super) fn is_missing(error: &io::Error) -> bool {

@@ -32,6 +32,7 @@ mod turn;
 mod typing;
 mod watch;
 
+pub use crate::domain::quoted;
 pub use ancestry::below_process_with;
 pub use ancestry::is_below;
 pub use ancestry::lines_above;
@@ -56,7 +57,6 @@ pub use file::failure;
 pub use file::make_dir;
 pub use file::name_again;
 pub use file::put;
-pub use file::quoted;
 pub use file::read_optional;
 pub use file::remove_left;
 pub use file::remove_tree;

@@ -6,7 +6,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::hex;
-use crate::host::file::quoted;
+use crate::domain::quoted;
 use crate::host::output::Capped;
 use crate::host::survivors::Signal;
 use crate::host::survivors::signal_group;

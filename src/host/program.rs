@@ -3,6 +3,7 @@
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::host::Env;
 use rustix::event::PollFd;
 use rustix::event::PollFlags;
@@ -26,7 +27,7 @@ pub fn find_program(env: &Env, program: &str) -> Result<PathBuf> {
     };
     found.ok_or_else(|| {
         Refusal::new(Token::AgentNotFound, format!("there is no program {program:?} to run"))
-            .show(format!("command -v '{program}'"))
+            .show(format!("command -v {}", quoted(program)))
             .next("install it, or give the full path after --")
             .into()
     })

@@ -7,6 +7,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::disk;
 use crate::plumbing::durable;
 use crate::plumbing::git::Call;
@@ -292,7 +293,7 @@ fn changed(path: &Path, why: &str, lines: Vec<String>) -> Failure {
 }
 
 fn refusal(token: Token, path: &Path, says: String, lines: Vec<String>) -> Refusal {
-    Refusal::new(token, says).lines(lines).show(format!("git bundle verify '{}'", path.display()))
+    Refusal::new(token, says).lines(lines).show(format!("git bundle verify {}", quoted(&path)))
 }
 
 #[cfg(test)]

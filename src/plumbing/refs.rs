@@ -8,6 +8,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::disk;
 use crate::plumbing::git::Started;
 use crate::plumbing::mark::Mark;
@@ -108,7 +109,8 @@ impl Repo {
         let held = own.chain(shared).map(|lock| self.dirs.common.join(lock)).filter(|path| path.exists());
         let held: Vec<String> = held.map(|path| path.display().to_string()).collect();
         let says = "another git holds refs that have to move, or died and left its locks";
-        let refusal = Refusal::new(Token::RefLocked, says).show(format!("fuser -v '{}'", held.first()?));
+        let refusal =
+            Refusal::new(Token::RefLocked, says).show(format!("fuser -v {}", quoted(held.first()?)));
         Some(
             refusal
                 .lines(held)

@@ -7,6 +7,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::discover;
 use crate::plumbing::discover::SystemNote;
 use crate::plumbing::durable;
@@ -48,7 +49,7 @@ impl Repo {
     pub fn discover(cwd: &Path, git: Git, note: &dyn Fn(&Path) -> PathBuf) -> Result<(Repo, Config)> {
         if !cwd.is_dir() {
             return Err(Refusal::new(Token::NotARepository, format!("there is no folder {}", cwd.display()))
-                .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+                .show(format!("git -C {} rev-parse --git-dir", quoted(&cwd)))
                 .next("give a folder of a repository with -C")
                 .into());
         }
@@ -297,7 +298,7 @@ fn unread(cwd: &Path, words: &str) -> Failure {
         "change into a repository, or give one with -C"
     };
     Refusal::new(Token::NotARepository, format!("git finds no repository: {words}"))
-        .show(format!("git -C '{}' rev-parse --git-dir", cwd.display()))
+        .show(format!("git -C {} rev-parse --git-dir", quoted(&cwd)))
         .next(next)
         .into()
 }

@@ -8,6 +8,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Merged;
@@ -179,7 +180,10 @@ fn changes_nothing(name: &RefName, tip: Oid, onto: &RefName, old: Oid) -> Failur
         .oid("branch", tip)
         .oid("target", old)
         .show(format!("git log --oneline {old}..{tip} && git diff {old} {tip}"))
-        .next(format!("to have its commits there all the same: git skein land --allow-empty {name}"))
+        .next(format!(
+            "to have its commits there all the same: git skein land --allow-empty {}",
+            quoted(name)
+        ))
         .into()
 }
 

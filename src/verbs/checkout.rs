@@ -11,6 +11,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::folded;
+use crate::domain::quoted;
 use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Untracked;
@@ -67,7 +68,7 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
         format!("a {what} is in progress where {} is checked out", branch.short()),
     )
     .lines([path.display().to_string()])
-    .show(format!("git -C '{}' status", path.display()))
+    .show(format!("git -C {} status", quoted(&path)))
     .next(format!("finish or abort the {what}, then try again"))
     .into()
 }
@@ -131,7 +132,7 @@ pub fn index_locked(admin: &Admin) -> Failure {
     let lock = admin.dir.join("index.lock");
     Refusal::new(Token::IndexLocked, "another git holds the index of the trunk's checkout, or left its lock")
         .lines([lock.display().to_string()])
-        .show(format!("fuser -v '{}'", lock.display()))
+        .show(format!("fuser -v {}", quoted(&lock)))
         .next("let that git end; if none runs, remove the file and try again")
         .into()
 }
@@ -161,7 +162,7 @@ fn refuse_dirty(session: &Session<'_>, admin: &Admin, changes: &[Change]) -> Res
     }
     Err(Refusal::new(Token::DirtyOverlap, "the landing changes files that have uncommitted changes")
         .lines(overlap)
-        .show(format!("git -C '{}' status", admin.path.display()))
+        .show(format!("git -C {} status", quoted(&admin.path)))
         .next("commit or put aside those files; all others may stay as they are")
         .into())
 }
@@ -195,7 +196,7 @@ fn refuse_in_the_way(session: &Session<'_>, admin: &Admin, changes: &[Change]) -
     way.dedup();
     Err(Refusal::new(Token::InTheWay, "files that git does not track stand where the landing adds files")
         .lines(way)
-        .show(format!("git -C '{}' status --ignored", admin.path.display()))
+        .show(format!("git -C {} status --ignored", quoted(&admin.path)))
         .next("move them away, then try again")
         .into())
 }

@@ -29,6 +29,7 @@ use crate::domain::deepest;
 use crate::domain::doctor::hooks_inside;
 use crate::domain::kind::Ties;
 use crate::domain::mask;
+use crate::domain::quoted;
 use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
@@ -310,7 +311,7 @@ pub fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oi
         None => Refusal::new(Token::BadBase, format!("{rev:?} names nothing here")),
     };
     Err(refusal
-        .show(format!("git rev-parse --verify '{rev}^{{commit}}'"))
+        .show(format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}"))))
         .next("give a commit, a branch or a tag that exists")
         .into())
 }

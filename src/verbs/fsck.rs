@@ -6,6 +6,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::quoted;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
 use crate::plumbing::Worktree;
@@ -122,7 +123,7 @@ fn left_behind(session: &Session<'_>, audit: &mut Audit<'_>, worktrees: &[Worktr
         let entered = checkout::entered_by(&mark).is_some_and(|doc| free(&session.local.document_lock(doc)));
         if landed || entered {
             let who = if landed { "a landing" } else { "a commit of a document" };
-            let show = format!("git -C '{}' status", worktree.path.display());
+            let show = format!("git -C {} status", quoted(&worktree.path));
             audit.add(
                 Code::LockStale,
                 worktree.path.display(),

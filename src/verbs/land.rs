@@ -14,6 +14,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Edit;
 use crate::state::CandidateRecord;
 use crate::state::LIST_SHARED;
@@ -394,7 +395,7 @@ pub fn refuse_taken_back(
     Err(Refusal::new(Token::Reverted, format!("{} was taken back after it had landed", source.name()))
         .oid("it landed as", landing.new)
         .oid("the branch is at", target)
-        .show(format!("git log --oneline {}..{}", landing.new, landing.onto.short()))
+        .show(format!("git log --oneline {}", quoted(format!("{}..{}", landing.new, landing.onto.short()))))
         .next("git revert the commit that took it back, or dispatch the task again")
         .into())
 }

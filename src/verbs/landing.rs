@@ -10,6 +10,7 @@ use crate::domain::OpId;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
@@ -125,7 +126,7 @@ fn moved(landing: &Landing, now: Option<Oid>) -> Failure {
         format!("{} moved while the candidate was made", landing.onto.short()),
     )
     .oid("expected", landing.old)
-    .show(format!("git log --oneline {}..{}", landing.old, landing.onto))
+    .show(format!("git log --oneline {}", quoted(format!("{}..{}", landing.old, landing.onto))))
     .next("try again: the candidate is rebuilt on the new tip");
     if let Some(now) = now {
         refusal = refusal.oid("found", now);
@@ -153,7 +154,7 @@ fn move_checkout<'r>(
     let Failure::Fault(said) = failure else { return Err(failure) };
     Err(Refusal::new(Token::DirtyOverlap, why)
         .lines(said.cause.lines().map(ToOwned::to_owned))
-        .show(format!("git -C '{}' status", admin.path.display()))
+        .show(format!("git -C {} status", quoted(&admin.path)))
         .next("commit or put aside what is in the way, then try again")
         .into())
 }

@@ -13,6 +13,7 @@ use crate::domain::Subject;
 use crate::domain::Token;
 use crate::domain::may_judge;
 use crate::domain::may_land;
+use crate::domain::quoted;
 use crate::state::DeltaRecord;
 use crate::state::LIST_LANES;
 use crate::state::View;
@@ -112,7 +113,7 @@ pub fn refuse_actor(session: &Session<'_>, view: &View, onto: &RefName, actor: &
 fn not_an_actor(policy: &Policy, trunk: &RefName, says: String) -> crate::domain::Failure {
     Refusal::new(Token::MayNotJudge, says)
         .lines(policy.verdict_actors.iter().cloned())
-        .show(format!("git show {}:{POLICY}", trunk.short()))
+        .show(format!("git show {}", quoted(format!("{}:{POLICY}", trunk.short()))))
         .next("let one of those decide")
         .into()
 }

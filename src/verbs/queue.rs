@@ -9,6 +9,7 @@ use crate::domain::RemoteName;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::mask;
+use crate::domain::quoted;
 use crate::plumbing::Hooks;
 use crate::plumbing::Send;
 use crate::state::BriefRecord;
@@ -147,7 +148,7 @@ fn refuse_secrets(request: &Request) -> Result<()> {
 pub fn refused(remote: &RemoteName, name: &RefName, words: &str) -> Failure {
     Refusal::new(Token::PushRefused, format!("{remote} did not take {name}"))
         .lines(words.lines().map(ToOwned::to_owned))
-        .show(format!("git ls-remote {remote} '{name}'"))
+        .show(format!("git ls-remote {remote} {}", quoted(name.as_str())))
         .next("do as those words say, or ask who keeps it; then give the same command again")
         .into()
 }

@@ -8,6 +8,7 @@ use crate::domain::Refusal;
 use crate::domain::RemoteName;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Hooks;
 use crate::plumbing::Send;
 use crate::state::View;
@@ -40,7 +41,7 @@ impl ServerBranch {
     pub fn unknown(&self) -> Failure {
         let (remote, name) = (&self.remote, self.branch.short());
         Refusal::new(Token::NotABranch, format!("{remote} is not known to have a branch {name}"))
-            .show(format!("git ls-remote --heads {remote} {name}"))
+            .show(format!("git ls-remote --heads {remote} {}", quoted(name)))
             .next(format!(
                 "git fetch {remote}, or make it there: git push {remote} <commit>:refs/heads/{name}"
             ))
@@ -89,7 +90,7 @@ pub fn refuse(session: &Session<'_>, view: &View, name: &RefName, worker: &str) 
         format!("{} is a branch of {}, and work is collected on a local one", name.short(), server.remote);
     Err(Refusal::new(Token::BadName, says)
         .show(format!("git remote show {}", server.remote))
-        .next(format!("git skein land --onto {} {worker}, or name a local branch", name.short()))
+        .next(format!("git skein land --onto {} {worker}, or name a local branch", quoted(name.short())))
         .into())
 }
 
@@ -104,7 +105,7 @@ fn both(name: &RefName, server: &ServerBranch) -> Failure {
     let says = format!("{} is a local branch, and also one of {}", name.short(), server.remote);
     Refusal::new(Token::BadName, says)
         .lines([name.to_string(), server.tracking.to_string()])
-        .show(format!("git for-each-ref {name} {}", server.tracking))
+        .show(format!("git for-each-ref {} {}", quoted(name.as_str()), quoted(server.tracking.as_str())))
         .next(format!("give {} for that of the server, or rename the local one", server.tracking))
         .into()
 }

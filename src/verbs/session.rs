@@ -10,6 +10,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::quoted;
 use crate::domain::without_places;
 use crate::host::Clock;
 use crate::host::Env;
@@ -236,7 +237,7 @@ impl<'s> Session<'s> {
         }
         Err(Refusal::new(Token::NoSpace, format!("only {} KiB are free where the repository is", free >> 10))
             .lines([common.display().to_string()])
-            .show(format!("df -h '{}'", common.display()))
+            .show(format!("df -h {}", quoted(&common)))
             .next("free some space, then try again; nothing was written")
             .into())
     }
@@ -267,7 +268,7 @@ impl<'s> Session<'s> {
         let path = self.local.runner_lock();
         Lock::try_acquire(&path)?.ok_or_else(|| {
             Refusal::new(Token::RunnerRuns, "another runner of this clone is at work")
-                .show(format!("fuser -v '{}'", path.display()))
+                .show(format!("fuser -v {}", quoted(&path)))
                 .next("one is enough: give it more workers with -j")
                 .into()
         })
@@ -277,7 +278,7 @@ impl<'s> Session<'s> {
         crate::host::make_dir(&self.local.run())?;
         let busy = || {
             Refusal::new(Token::Busy, format!("{what} has been running for {} s", LOCK_WAIT.as_secs()))
-                .show(format!("fuser -v '{}'", path.display()))
+                .show(format!("fuser -v {}", quoted(&path)))
                 .next("wait for it to end, then try again")
         };
         // A git process that outlives us still works under it: the next one waits for that too.
@@ -424,7 +425,10 @@ fn distinct(about: &[&str]) -> u128 {
 
 fn no_branch(name: &RefName) -> Failure {
     Refusal::new(Token::NotABranch, format!("there is no local branch {}", name.short()))
-        .show(format!("git rev-parse --verify {name}"))
-        .next(format!("give a branch that exists, or fetch it: git fetch origin {0}:{0}", name.short()))
+        .show(format!("git rev-parse --verify {}", quoted(name.as_str())))
+        .next(format!(
+            "give a branch that exists, or fetch it: git fetch origin {}",
+            quoted(format!("{0}:{0}", name.short()))
+        ))
         .into()
 }

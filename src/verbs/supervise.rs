@@ -13,6 +13,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
+use crate::domain::quoted;
 use crate::host::Cause;
 use crate::host::Control;
 use crate::host::Lock;
@@ -71,7 +72,7 @@ pub fn done_pattern(limits: &Limits) -> Result<Option<regex::bytes::Regex>> {
     regex::bytes::Regex::new(pattern).map(Some).map_err(|e| {
         Refusal::new(Token::BadPattern, format!("--done-pattern {pattern:?} is not a regular expression"))
             .lines(e.to_string().lines().map(ToOwned::to_owned))
-            .show(format!("printf '%s\\n' text | grep -E '{pattern}'"))
+            .show(format!("printf '%s\\n' text | grep -E {}", quoted(pattern)))
             .next("correct the pattern")
             .into()
     })

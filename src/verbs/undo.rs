@@ -207,7 +207,8 @@ impl Past<'_> {
         }
         let says = format!("{} has other commits on top of it: {}", onto.short(), above.len());
         let refusal = Refusal::new(Token::BuiltUpon, says).oid("it moved to", *new).oid("it is at", tip);
-        let refusal = refusal.lines(lines).show(format!("git log --oneline {old}..{onto}"));
+        let refusal =
+            refusal.lines(lines).show(format!("git log --oneline {}", quoted(format!("{old}..{onto}"))));
         Ok(refusal.next(self.remedy(target)?))
     }
 

@@ -8,6 +8,7 @@ use crate::domain::Outcome;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::host::Signal;
 use crate::state::LIST_LOCAL;
 use crate::state::View;
@@ -176,7 +177,7 @@ fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
 
 fn still_running(session: &Session<'_>, worker: &Worker) -> Failure {
     Refusal::new(Token::TimedOut, format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()))
-        .show(format!("fuser -v '{}'", session.local.alive(worker.id).display()))
+        .show(format!("fuser -v {}", quoted(&session.local.alive(worker.id))))
         .next("try again; its work is kept meanwhile")
         .into()
 }

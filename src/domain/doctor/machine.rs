@@ -3,6 +3,7 @@
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
 use crate::domain::doctor::Level;
+use crate::domain::quoted;
 
 /// The oldest git that every verb works with.
 const OLDEST: (u32, u32) = (2, 39);
@@ -35,8 +36,8 @@ pub fn git(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn file_system(check: &'static str, facts: &Facts) -> Vec<Finding> {
-    let place = facts.common.display();
-    let show = format!("df -T '{place}'");
+    let place = quoted(&facts.common);
+    let show = format!("df -T {place}");
     let mut found = vec![match facts.file_system {
         Some(name @ ("nfs" | "smb" | "fuse" | "9p")) => Finding::warning(
             check,
@@ -76,7 +77,7 @@ pub fn file_system(check: &'static str, facts: &Facts) -> Vec<Finding> {
 }
 
 pub fn space(check: &'static str, facts: &Facts) -> Vec<Finding> {
-    let place = facts.common.display();
+    let place = quoted(&facts.common);
     let mut found = Vec::new();
     let says = format!("{} MiB are free where the repository is", facts.free_bytes >> 20);
     let room = match facts.free_bytes {
@@ -85,11 +86,11 @@ pub fn space(check: &'static str, facts: &Facts) -> Vec<Finding> {
         _ => Finding::ok(check, says),
     };
     let tight = room.level > Level::Note;
-    found.push(room.show(format!("df -h '{place}'")).next(if tight { "make room" } else { "" }));
+    found.push(room.show(format!("df -h {place}")).next(if tight { "make room" } else { "" }));
     if let Some(left) = facts.free_inodes.filter(|n| *n < FEW_INODES) {
         found.push(
             Finding::problem(check, format!("only {left} more files can be made where the repository is"))
-                .show(format!("df -i '{place}'"))
+                .show(format!("df -i {place}"))
                 .next("delete files there; worktrees hold many"),
         );
     }

@@ -3,6 +3,7 @@
 use crate::domain::Config;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
+use crate::domain::quoted;
 
 /// Where refs of ours are.
 #[derive(Debug, Clone, Default)]
@@ -54,12 +55,12 @@ pub fn refspecs(check: &'static str, facts: &Facts) -> Vec<Finding> {
         let says =
             format!("a push to {remote} sends the refs of this program, also those that stay in this clone");
         found.push(
-            Finding::warning(check, says).show(format!("git config --get-all 'remote.{remote}.{how}'")).next(
-                format!(
-                    "push branches only: git config --unset-all 'remote.{remote}.{how}', \
-                     then name what you push"
-                ),
-            ),
+            Finding::warning(check, says)
+                .show(format!("git config --get-all {}", quoted(format!("remote.{remote}.{how}"))))
+                .next(format!(
+                    "push branches only: git config --unset-all {}, then name what you push",
+                    quoted(format!("remote.{remote}.{how}"))
+                )),
         );
     }
     if found.is_empty() {

@@ -3,6 +3,7 @@
 use crate::domain::TRY_JAIL;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
+use crate::domain::quoted;
 
 pub fn bare(check: &'static str, facts: &Facts) -> Vec<Finding> {
     match (facts.bare, facts.has_tree) {
@@ -202,7 +203,7 @@ pub fn safe_directory(check: &'static str, facts: &Facts) -> Vec<Finding> {
     }
     if facts.foreign {
         let says = "the repository belongs to another user; git may refuse it elsewhere";
-        return vec![Finding::note(check, says).show(format!("ls -ld '{}'", facts.common.display()))];
+        return vec![Finding::note(check, says).show(format!("ls -ld {}", quoted(&facts.common)))];
     }
     vec![Finding::ok(check, "the repository is yours")]
 }

@@ -3,6 +3,7 @@
 use crate::domain::Oid;
 use crate::domain::doctor::Facts;
 use crate::domain::doctor::Finding;
+use crate::domain::quoted;
 use serde::Serialize;
 
 /// A worktree that git has registered.
@@ -105,7 +106,7 @@ pub fn trunk(check: &'static str, facts: &Facts) -> Vec<Finding> {
             Some(what) => vec![
                 Finding::note(check, format!("{trunk}; a {what} is in progress where it is checked out"))
                     .lines(paths())
-                    .show(format!("git -C '{}' status", one.path))
+                    .show(format!("git -C {} status", quoted(&one.path)))
                     .next("finish or abort it before something lands"),
             ],
             None => vec![Finding::ok(check, format!("{trunk}, checked out in {}", one.path))],
@@ -135,7 +136,10 @@ pub fn worktrees(check: &'static str, facts: &Facts) -> Vec<Finding> {
                     )
                     .lines([tree.path.clone()])
                     .show("git worktree list --verbose")
-                    .next(format!("look at it, then: git worktree remove --force --force '{}'", tree.path)),
+                    .next(format!(
+                        "look at it, then: git worktree remove --force --force {}",
+                        quoted(&tree.path)
+                    )),
                 );
             }
             (Some(id), false) => found.push(
@@ -181,7 +185,7 @@ pub fn locks(check: &'static str, facts: &Facts) -> Vec<Finding> {
         return vec![Finding::ok(check, "no lock is held or left behind")];
     }
     let one = |lock: &LockFile| {
-        let show = format!("fuser -v '{}'", lock.path);
+        let show = format!("fuser -v {}", quoted(&lock.path));
         let found = match (&lock.op, &lock.holders) {
             (Some(op), _) if lock.owner_lives => Finding::note(check, format!("operation {op} holds a lock")),
             (Some(op), _) => {
@@ -190,7 +194,7 @@ pub fn locks(check: &'static str, facts: &Facts) -> Vec<Finding> {
             (None, None) => Finding::note(check, "a lock is there; who holds it cannot be seen here"),
             (None, Some(holders)) if holders.is_empty() => {
                 Finding::warning(check, "no process has this lock of git's open")
-                    .next(format!("if no git runs here any more: rm '{}'", lock.path))
+                    .next(format!("if no git runs here any more: rm {}", quoted(&lock.path)))
             }
             (None, Some(holders)) => {
                 Finding::note(check, format!("a lock is held by process {}", holders.join(", ")))

@@ -3,6 +3,7 @@
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::surfaces::ci;
 use crate::surfaces::ci::Case;
 use crate::surfaces::cli::args;
@@ -104,7 +105,7 @@ fn read(file: &Path, cwd: &Path, next: &str) -> Result<String> {
     };
     read.map_err(|e| {
         Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
-            .show(format!("file '{}'", file.display()))
+            .show(format!("file {}", quoted(&file)))
             .next(next)
             .into()
     })

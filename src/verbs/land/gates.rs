@@ -6,6 +6,7 @@ use crate::domain::RefName;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::state::Ledger;
 use crate::state::View;
 use crate::verbs::candidate::Source;
@@ -50,7 +51,7 @@ impl Resolved {
             Token::TrunkMoved,
             "the policy of the trunk asks for another gate since a moment ago",
         )
-        .show(format!("git log -1 -p {} -- {POLICY}", onto.short()))
+        .show(format!("git log -1 -p {} -- {POLICY}", quoted(onto.short())))
         .next("give the same command again")
         .into())
     }

@@ -5,6 +5,7 @@ use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Edit;
 use crate::plumbing::was_raced;
 use crate::state::Move;
@@ -67,7 +68,10 @@ fn refused(server: &ServerBranch, step: &Move, words: &str) -> Failure {
         .oid("it would be at", step.landing.new)
         .oid("it is at", step.landing.old)
         .lines(words.lines().map(ToOwned::to_owned))
-        .show(format!("git push --dry-run {remote} {}:{}", step.landing.new, server.branch))
+        .show(format!(
+            "git push --dry-run {remote} {}",
+            quoted(format!("{}:{}", step.landing.new, server.branch))
+        ))
         .next("do as those words say, then land it again; nothing has changed")
         .into()
 }

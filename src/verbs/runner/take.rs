@@ -6,6 +6,7 @@ use crate::domain::RefName;
 use crate::domain::Result;
 use crate::domain::SCRIPTED;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Hooks;
 use crate::state::BriefRecord;
 use crate::state::View;
@@ -85,19 +86,21 @@ impl Runner<'_, '_, '_> {
         let allow = "git config --add skein.runnerAgent";
         if let Some(check) = self.allowed.refused_check(&record.checks) {
             return Ok(Some(format!(
-                "its check may not run here; to allow it: git config --add skein.runnerCheck {check:?}"
+                "its check may not run here; to allow it: git config --add skein.runnerCheck {}",
+                quoted(check)
             )));
         }
         if !record.argv.is_empty() {
             let words = record.argv.join(" ");
             let barred = !self.allowed.command(&record.argv);
-            return Ok(barred.then(|| format!("its agent may not run here; to allow it: {allow} {words:?}")));
+            return Ok(
+                barred.then(|| format!("its agent may not run here; to allow it: {allow} {}", quoted(words)))
+            );
         }
         if let Some(name) = &record.agent {
             let barred = !self.allowed.agent(name);
-            return Ok(
-                barred.then(|| format!("agent {name:?} may not run here; to allow it: {allow} {name:?}"))
-            );
+            return Ok(barred
+                .then(|| format!("agent {name:?} may not run here; to allow it: {allow} {}", quoted(name))));
         }
         // Then it is a matter of this clone what runs, but for the built-in agent: that one runs what the task says.
         let request = dispatch::Request { kind: record.kind.clone(), ..dispatch::Request::default() };
