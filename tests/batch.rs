@@ -194,6 +194,28 @@ fn branches_keep_their_ancestry() {
     world.check();
 }
 
+/// What follows speaks of a worker by the name that was given, and would mean the other one.
+#[test]
+fn a_name_that_is_taken_starts_nothing() {
+    let world = World::new();
+    works(&world, "greet", "echo one >one");
+    let before = world.picture(&[]);
+    let again = ["dispatch", "--wait", "--name", "greet", "Greet others", "--", "true"];
+    let refused = world.skein(&again).refused("name-taken", 1);
+    assert!(refused.err.contains(&world.ulid("greet")), "{}", refused.err);
+    assert!(refused.err.contains("git skein reap greet"), "{}", refused.err);
+    assert_eq!(world.picture(&[]), before);
+    world.skein(&["land", "greet"]).ok();
+    world.skein(&again).refused("name-taken", 1);
+    world.skein(&["reap", "--yes", "greet"]).ok();
+    works(&world, "greet", "echo two >two");
+    // A name that is only made from the task is made to differ.
+    for _ in 0..2 {
+        world.skein(&["dispatch", "--wait", "Say it", "--", "true"]);
+    }
+    assert!(world.ulid("say-it") != world.ulid("say-it-2"));
+}
+
 #[test]
 fn a_branch_that_conflicts_or_crosses_is_for_a_person() {
     let world = World::new();

@@ -169,6 +169,7 @@ tokens! {
     BadBase "bad-base" No;
     BadRevision "bad-revision" No;
     BadName "bad-name" No;
+    NameTaken "name-taken" No;
     BadPattern "bad-pattern" No;
     NoSuchWorker "no-such-worker" No;
     AmbiguousWorker "ambiguous-worker" No;

@@ -151,6 +151,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Use lower-case letters, digits and hyphens for a handle",
             },
             Explained {
+                token: Token::NameTaken,
+                means: "An open worker has the name that `dispatch --name` asks for",
+                show: "`git show refs/skein/worker/<id>:record.json`",
+                next: "Choose another name, or close that worker: `git skein reap <worker>`",
+            },
+            Explained {
                 token: Token::BadPattern,
                 means: "A glob or a regular expression cannot be read",
                 show: "`git ls-files ':(glob)<pattern>'`",

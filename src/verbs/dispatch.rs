@@ -76,6 +76,8 @@ pub struct Request {
     /// Fork from the checkout that the person stands in, with what is not committed there.
     pub with_dirty: bool,
     pub name: Option<String>,
+    /// What goes on to speak of it by that name must not mean another: where it is taken, nothing starts.
+    pub only_that_name: bool,
     /// The name of its kind; else the default one.
     pub kind: Option<String>,
     /// It may change no file, whatever its kind says.
@@ -335,7 +337,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let naming = session.lock_worktrees()?;
     let view = session.view()?;
     refuse_active(session, &view)?;
-    let handle = plan.wish.clone().unique(|h| view.handle_taken(h));
+    let handle = name(&view, request, &plan.wish)?;
     let path = place(session, &session.repo.worktrees()?, &handle)?;
     let id = request.retries.map_or_else(|| session.new_worker_id(), |(_, promised)| promised);
     crate::host::make_dir(&session.local.worker(id))?;
@@ -412,6 +414,21 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     supervise::start(session, &job)?;
     drop(making);
     Ok((record, admin, included))
+}
+
+/// The handle that it gets: the one wished for, or the like.
+fn name(view: &View, request: &Request, wish: &Handle) -> Result<Handle> {
+    let there = view.workers.iter().find(|w| w.record.handle == *wish);
+    match there.filter(|_| request.only_that_name && request.name.is_some()) {
+        Some(worker) => {
+            Err(Refusal::new(Token::NameTaken, format!("an open worker is called {wish} already"))
+                .lines([format!("{}, {}: {}", worker.id, worker.record.outcome.word(), worker.record.task)])
+                .show(format!("git show {}:record.json", worker.ref_text()))
+                .next(format!("choose another --name, or close that one: git skein reap {wish}"))
+                .into())
+        }
+        None => Ok(wish.clone().unique(|h| view.handle_taken(h))),
+    }
 }
 
 /// What the supervisor is told.

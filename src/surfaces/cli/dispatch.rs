@@ -48,6 +48,7 @@ pub fn run(session: &mut Session<'_>, args: &args::Dispatch, cwd: &Path, json: b
         upon: None,
         with_dirty: args.with_dirty,
         name: args.name.clone(),
+        only_that_name: true,
         paths: args.paths.clone(),
         onto: args.onto.clone(),
         checks: args.checks.clone(),
