@@ -194,6 +194,26 @@ fn branches_keep_their_ancestry() {
     world.check();
 }
 
+#[test]
+fn a_branch_is_not_squashed_and_that_is_said() {
+    let world = World::new();
+    world.git(["switch", "-q", "-c", "side"]);
+    for name in ["one", "two"] {
+        world.write(name, name);
+        world.commit(name);
+    }
+    world.git(["switch", "-q", "main"]);
+    world.skein(&["init"]).ok();
+    let before = world.picture(&[]);
+    for verb in [&["land"][..], &["land", "--dry-run"], &["candidate", "create"]] {
+        let refused = world.skein(&[verb, &["--squash", "side"]].concat()).refused("keeps-commits", 1);
+        assert!(refused.err.contains("git log --oneline"), "{}", refused.err);
+        assert_eq!(world.picture(&[]), before);
+    }
+    world.skein(&["land", "side"]).ok();
+    assert_eq!(subjects(&world, "main~2..main"), ["one", "two"]);
+}
+
 /// What follows speaks of a worker by the name that was given, and would mean the other one.
 #[test]
 fn a_name_that_is_taken_starts_nothing() {

@@ -231,6 +231,7 @@ tokens! {
     NotAccepted "not-accepted" No;
     Rejected "rejected" No;
     BadPolicy "bad-policy" No;
+    KeepsCommits "keeps-commits" No;
     Conflict "conflict" Conflict;
     ConflictMidway "conflict-midway" Conflict;
     BadBundle "bad-bundle" No;

@@ -296,6 +296,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 show: "`git log --reverse <base>..<tip>`",
                 next: "Add `--squash`",
             },
+            Explained {
+                token: Token::KeepsCommits,
+                means: "A branch was to be squashed: it keeps its commits, only workers are squashed",
+                show: "`git log --oneline <target>..<branch>`",
+                next: "Land it without `--squash`, or make one commit of it first, with `git rebase -i`",
+            },
         ],
     ),
     (

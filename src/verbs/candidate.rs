@@ -107,6 +107,9 @@ pub fn build(
             Landing { onto: onto.clone(), old, new: replayed.tip, delta: Some(replayed.delta), branch: None }
         }
         Source::Branch { name, tip } => {
+            if shape.squash {
+                return Err(keeps_commits(name, *tip, old));
+            }
             let new = merge_branch(session, name, *tip, onto, old, &person, at, op)?;
             let objects = &session.repo.objects;
             if !shape.allow_empty && objects.tree_of(new)? == objects.tree_of(old)? {
@@ -172,6 +175,16 @@ fn merge_branch(
         encoding: None,
         message: format!("Merge branch '{}' into {}\n\nSkein-Op: {op}\n", name.short(), onto.short()).into(),
     })
+}
+
+fn keeps_commits(name: &RefName, tip: Oid, old: Oid) -> Failure {
+    let says = format!("{} is a branch, and one keeps its commits: --squash is for workers", name.short());
+    Refusal::new(Token::KeepsCommits, says)
+        .oid("branch", tip)
+        .oid("target", old)
+        .show(format!("git log --oneline {old}..{tip}"))
+        .next("land it without --squash, or make one commit of it first, with git rebase -i")
+        .into()
 }
 
 fn changes_nothing(name: &RefName, tip: Oid, onto: &RefName, old: Oid) -> Failure {
