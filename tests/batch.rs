@@ -214,6 +214,30 @@ fn a_branch_is_not_squashed_and_that_is_said() {
     assert_eq!(subjects(&world, "main~2..main"), ["one", "two"]);
 }
 
+#[test]
+fn what_has_landed_is_not_ready() {
+    let world = World::new();
+    works(&world, "one", "echo one >one");
+    world.skein(&["land"]).ok();
+    let again = world.skein(&["land"]).ok();
+    assert!(again.out.contains("already"), "{}", again.out);
+    works(&world, "two", "echo two >two");
+    assert!(world.skein(&["land"]).ok().out.contains("landed: two on main"));
+    works(&world, "picked", "echo picked >picked");
+    world.git(["cherry-pick", &format!("refs/skein-local/head/{}", world.ulid("picked"))]);
+    world.worker("more", "echo m >m; git add m; git commit -qm m; echo left >left");
+    world.skein(&["land", "--uncommitted", "more"]).ok();
+    let none = world.skein(&["land"]).refused("no-such-worker", 1);
+    assert!(none.err.contains("has landed") && none.err.contains("picked"), "{}", none.err);
+    works(&world, "three", "echo three >three");
+    let plan = world.skein(&["land", "--all"]).ok();
+    assert!(plan.out.contains("landed: three on main") && !plan.out.contains("empty"), "{}", plan.out);
+    assert!(!plan.err.contains("refused"), "{}", plan.err);
+    assert_eq!(subjects(&world, "main~1..main"), ["three"]);
+    let none = world.skein(&["land", "--all", "--json"]).ok().json();
+    assert_eq!(none["result"]["plan"]["order"].as_array().map(Vec::len), Some(0), "{none}");
+}
+
 /// What follows speaks of a worker by the name that was given, and would mean the other one.
 #[test]
 fn a_name_that_is_taken_starts_nothing() {

@@ -35,6 +35,7 @@ use crate::verbs::freeze::Take;
 use crate::verbs::gate;
 use crate::verbs::gate::Checks;
 use crate::verbs::init;
+use crate::verbs::landed::has_landed;
 use crate::verbs::landed::is_taken_back;
 use crate::verbs::landing;
 use crate::verbs::landing::Landings;
@@ -452,17 +453,30 @@ pub fn only_ready(session: &Session<'_>) -> Result<String> {
     let view = session.view()?;
     let all: Vec<_> =
         view.workers.iter().filter(|w| w.record.outcome == crate::domain::Outcome::Ready).collect();
+    let ledger = Ledger::load(&session.repo, &view)?;
+    let mut open = Vec::new();
+    for worker in &all {
+        if !has_landed(session, &view, &ledger, worker)? {
+            open.push(*worker);
+        }
+    }
     // One that did nothing is in nobody's way.
-    let mut ready = all.clone();
+    let mut ready = open.clone();
     ready.retain(|w| w.tip() != w.record.base);
-    let ready = if ready.is_empty() { all } else { ready };
-    match ready.as_slice() {
-        [one] => Ok(one.record.handle.to_string()),
-        [] => Err(Refusal::new(Token::NoSuchWorker, "no worker is ready")
+    let ready = if ready.is_empty() { open } else { ready };
+    match (ready.as_slice(), all.as_slice()) {
+        // Of the only one there is, `land` says itself that it has landed.
+        ([one], _) | ([], [one]) => Ok(one.record.handle.to_string()),
+        ([], [_, ..]) => Err(Refusal::new(Token::NoSuchWorker, "every worker that is ready has landed")
+            .lines(all.iter().map(|w| w.record.handle.to_string()))
+            .show(LIST_SHARED)
+            .next("git skein reap --all shows which can be closed")
+            .into()),
+        ([], _) => Err(Refusal::new(Token::NoSuchWorker, "no worker is ready")
             .show(LIST_SHARED)
             .next("git skein status shows what each of them does")
             .into()),
-        many => Err(Refusal::new(
+        (many, _) => Err(Refusal::new(
             Token::NoSuchWorker,
             format!("{} workers are ready; say which one to land", many.len()),
         )

@@ -25,7 +25,10 @@ use crate::verbs::depth;
 use crate::verbs::land;
 use crate::verbs::land::Landed;
 use crate::verbs::land::Request;
+use crate::verbs::land::Resolved;
 use crate::verbs::landed::is_taken_back;
+use crate::verbs::landed::is_there;
+use crate::verbs::landed::of_commits;
 use crate::verbs::policy;
 use crate::verbs::server;
 use crate::verbs::session::Session;
@@ -166,6 +169,8 @@ fn ready(
             let back = is_taken_back(session, &landing, resolved.source.tip(), target)?;
             let why = if back { "it was taken back after it had landed" } else { "it has landed already" };
             left_out.push(LeftOut { name, why: why.to_owned(), token: None });
+        } else if is_proven(session, view, &resolved, onto)? {
+            left_out.push(LeftOut { name, why: "it has landed already".to_owned(), token: None });
         } else if ledger.undone(worker.id, onto).is_some() {
             // Somebody wanted it away. Named, it lands.
             let why = "its landing was undone; to land it again, name it".to_owned();
@@ -185,6 +190,13 @@ fn ready(
         .show(LIST_SHARED)
         .next("git skein status shows what each of them does")
         .into())
+}
+
+/// Whether the branch is proven to have it though no landing of this very delta says so: it came with more, or by hand.
+fn is_proven(session: &Session<'_>, view: &View, resolved: &Resolved, onto: &RefName) -> Result<bool> {
+    let Source::Delta { delta, .. } = &resolved.source else { return Ok(false) };
+    let target = session.branch_tip(view, onto)?;
+    is_there(session, &of_commits(session, delta.base, delta.tip, target)?)
 }
 
 /// The order, and who is put last with what is in the way.

@@ -145,6 +145,25 @@ pub fn question(
     Ok(Question { receipts, ..of_commits(session, worker.record.base, tip, target)? })
 }
 
+/// Whether all that is committed of the worker is proven to be on the branch that it is for.
+pub fn has_landed(session: &Session<'_>, view: &View, ledger: &Ledger, worker: &Worker) -> Result<bool> {
+    let onto = &worker.record.onto;
+    let Some(target) = session.tip(view, onto) else { return Ok(false) };
+    let objects = &session.repo.objects;
+    if worker.is_away || !objects.exists(worker.tip()) {
+        return Ok(false);
+    }
+    let question = question(session, ledger, worker, worker.tip(), (onto, target))?;
+    let all = question.tip == worker.tip() || objects.is_ancestor(worker.tip(), question.tip)?;
+    Ok(all && is_there(session, &question)?)
+}
+
+/// Whether the work that is asked of is proven to be there, and nobody took it back.
+pub fn is_there(session: &Session<'_>, question: &Question) -> Result<bool> {
+    let verdict = proof::prove(&session.repo.objects, question)?.verdict;
+    Ok(matches!(verdict, Verdict::Landed { presence: Presence::Yes | Presence::Changed, .. }))
+}
+
 /// What is asked of `tip`, forked from `base`, and a branch at `target`, when no receipt is known.
 pub fn of_commits(session: &Session<'_>, base: Oid, tip: Oid, target: Oid) -> Result<Question> {
     let shallow = session.repo.is_shallow();
