@@ -43,6 +43,17 @@ fn refused_until(world: &World, token: &str, code: i32, named: &[&str], clear: i
     lands(world);
 }
 
+#[test]
+fn a_checkout_that_the_configuration_denies_does_not_stay_behind() {
+    let world = World::new();
+    ready(&world, "echo new > new");
+    world.git(["config", "core.bare", "true"]);
+    refused_until(&world, "wrongly-bare", 1, &["core.bare", "main"], || {
+        world.git(["config", "core.bare", "false"]);
+    });
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+}
+
 /// Files and links of a folder with their content, `.git` left out.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();

@@ -280,6 +280,7 @@ tokens! {
     Ignored "ignored" No;
     NotSigned "not-signed" No;
     CheckedOutTwice "checked-out-twice" No;
+    WronglyBare "wrongly-bare" No;
     NoSuchOperation "no-such-operation" No;
     AmbiguousOperation "ambiguous-operation" No;
     NothingToUndo "nothing-to-undo" No;

@@ -385,6 +385,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 show: "`git worktree list`",
                 next: "Switch all but one of them to another branch",
             },
+            Explained {
+                token: Token::WronglyBare,
+                means: "`core.bare` is true, but the repository has a working tree with the branch checked out, which would stay behind",
+                show: "`git config --show-origin --get core.bare`",
+                next: "`git config core.bare false`",
+            },
         ],
     ),
     ("Verdicts", verdicts::VERDICTS),

@@ -127,6 +127,13 @@ impl Repo {
         Ok([main].into_iter().chain(linked).collect())
     }
 
+    /// The branch of a checkout that `core.bare` denies: a bare repository has no index.
+    pub fn denied_checkout(&self) -> Result<Option<RefName>> {
+        let common = &self.dirs.common;
+        let has_tree = common.file_name() == Some(".git".as_ref()) && common.join("index").is_file();
+        if self.dirs.bare && has_tree { branch_at(common) } else { Ok(None) }
+    }
+
     /// The administrative folder of the worktree at `path`, if one is registered there.
     pub fn admin_of(&self, path: &Path) -> Option<Admin> {
         let entries = std::fs::read_dir(self.dirs.common.join("worktrees")).ok()?;

@@ -27,6 +27,14 @@ use std::path::Path;
 
 /// Where `branch` is checked out, if anywhere. Refuses where it is twice, or something is under way there.
 pub fn find(session: &Session<'_>, branch: &RefName) -> Result<Option<Admin>> {
+    if session.repo.denied_checkout()?.as_ref() == Some(branch) {
+        let says = format!("core.bare is true, but {} is checked out in a working tree", branch.short());
+        return Err(Refusal::new(Token::WronglyBare, says)
+            .lines(["it would stay behind, and git would show the landing taken back there".to_owned()])
+            .show("git config --show-origin --get core.bare")
+            .next("git config core.bare false")
+            .into());
+    }
     let mut found = Vec::new();
     for (index, worktree) in session.repo.worktrees()?.into_iter().enumerate() {
         if worktree.bare {
