@@ -7,6 +7,22 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+/// The verbs that a help lists, each with what it says of it there, however it is wrapped.
+fn listed(help: &str) -> Vec<(String, String)> {
+    let below = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in below.lines() {
+        match (line.starts_with("   "), found.last_mut()) {
+            (true, Some((_, about))) => *about = format!("{about} {}", line.trim()),
+            _ => {
+                let (name, about) = line.trim().split_once(' ').unwrap();
+                found.push((name.to_owned(), about.trim().to_owned()));
+            }
+        }
+    }
+    found
+}
+
 /// Every command, `candidate create` too, with the long flags that its help lists.
 fn declared(world: &World) -> BTreeMap<Vec<String>, Vec<String>> {
     let mut found = BTreeMap::new();
@@ -14,10 +30,8 @@ fn declared(world: &World) -> BTreeMap<Vec<String>, Vec<String>> {
     while let Some(path) = open.pop() {
         let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
         let help = world.skein(&words).ok().out;
-        let below = help.split("Commands:\n").nth(1).unwrap_or_default().split("\n\n").next().unwrap();
-        let names = below.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   "));
-        for name in names.filter_map(|l| l.split_whitespace().next()) {
-            open.push([path.clone(), vec![name.to_owned()]].concat());
+        for (name, _) in listed(&help) {
+            open.push([path.clone(), vec![name]].concat());
         }
         let flags = help.lines().map(str::trim).filter(|l| l.starts_with('-'));
         let long = |l: &str| {
@@ -47,6 +61,35 @@ fn every_verb_and_flag_has_its_place_in_a_man_page() {
         }
     }
     assert_eq!(fs::read_dir(&man).unwrap().count(), declared.len(), "a page without a verb");
+}
+
+/// What a verb says of itself is what is said of it where it is listed: in both its helps and on its man page.
+#[test]
+fn each_verb_begins_its_help_with_its_own_words() {
+    let world = World::new();
+    let man = world.root().join("man");
+    world.skein(&["man", man.to_str().unwrap()]).ok();
+    let mut seen = 0;
+    for above in declared(&world).into_keys() {
+        let ask = |path: &[String], flag: &str| {
+            let words: Vec<&str> = path.iter().map(String::as_str).chain([flag]).collect();
+            world.skein(&words).ok().out
+        };
+        for (name, about) in listed(&ask(&above, "--help")) {
+            let verb = [above.clone(), vec![name]].concat();
+            for flag in ["-h", "--help"] {
+                let help = ask(&verb, flag);
+                let first: Vec<&str> = help.split("\n\n").next().unwrap().split_whitespace().collect();
+                assert_eq!(first.join(" ").trim_end_matches('.'), about, "{verb:?} {flag}");
+            }
+            let page = format!("git-skein-{}", verb.join("-"));
+            let text = fs::read_to_string(man.join(format!("{page}.1"))).unwrap();
+            let text = text.replace("\\*(Aq", "'").replace('\\', "");
+            assert!(text.contains(&format!("\n{page} - {about}\n")), "{page}(1) does not begin with {about:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen}");
 }
 
 /// They would be written into whatever folder one stands in.

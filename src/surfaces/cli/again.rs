@@ -18,7 +18,7 @@ pub struct Resume {
     pub limit: Limit,
 }
 
-/// What to do while the usage limit of the agent is reached.
+// What to do while the usage limit of the agent is reached. A doc comment would stand for the one of the verb.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct Limit {

@@ -320,7 +320,7 @@ pub enum Verb {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Check everything that is stored, and name what is wrong. Reads only.
+    /// Check everything that is stored, and name what is wrong. Without --rebuild it only reads.
     Fsck {
         /// Make again what can be made again: the notes from the lanes, lost keep-refs from the records. Caches
         /// are removed.
@@ -397,7 +397,7 @@ pub struct Show {
     pub lines: Lines,
 }
 
-/// Records for scripts.
+// Records for scripts. Where this is flattened, a doc comment would stand for the one of the verb.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct Lines {
