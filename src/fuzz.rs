@@ -81,6 +81,7 @@ pub const TARGETS: &[Target] = &[
     ("tasks_jsonl", domain::tasks_jsonl),
     ("tmux_screen", host::tmux_screen),
     ("tool_arguments", domain::tool_arguments),
+    ("transaction_note", plumbing::transaction_note),
     ("worker_record", state::worker_record),
     ("worker_request", domain::worker_request),
     ("worktree_list", plumbing::worktree_list),

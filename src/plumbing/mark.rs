@@ -15,6 +15,7 @@ use crate::domain::Result;
 use crate::plumbing::disk;
 use crate::plumbing::refs::Edit;
 use crate::plumbing::repo::Repo;
+use bstr::ByteSlice;
 use std::fs;
 use std::fs::File;
 use std::io;
@@ -70,9 +71,7 @@ impl Mark {
     }
 
     pub(super) fn note(&mut self, edits: &[Edit]) -> io::Result<()> {
-        let oid = |oid: Option<Oid>| oid.map_or(ABSENT.to_owned(), |oid| oid.to_string());
-        let line = |edit: &Edit| format!("{EDIT}{} {} {}\n", oid(edit.new), oid(edit.old), edit.name);
-        let text: String = edits.iter().map(line).collect();
+        let text: String = edits.iter().map(line_of).collect();
         self.held.clear();
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -99,8 +98,7 @@ impl Mark {
         let known =
             |name: &String| Some(Held { identity: identity(&common.join(name))?, name: name.clone() });
         self.held = names.iter().filter_map(known).collect();
-        let line = |held: &Held| format!("{HELD}{} {}\n", held.identity, held.name);
-        self.file.write_all(self.held.iter().map(line).collect::<String>().as_bytes())?;
+        self.file.write_all(self.held.iter().map(Held::line).collect::<String>().as_bytes())?;
         self.file.sync_data()
     }
 
@@ -108,6 +106,11 @@ impl Mark {
     pub(super) fn release(&self, common: &Path) -> io::Result<()> {
         self.held.iter().try_for_each(|held| held.release(common).map(drop))
     }
+}
+
+fn line_of(edit: &Edit) -> String {
+    let oid = |oid: Option<Oid>| oid.map_or(ABSENT.to_owned(), |oid| oid.to_string());
+    format!("{EDIT}{} {} {}\n", oid(edit.new), oid(edit.old), edit.name)
 }
 
 /// A lock that is known by the file that it is.
@@ -119,6 +122,10 @@ struct Held {
 }
 
 impl Held {
+    fn line(&self) -> String {
+        format!("{HELD}{} {}\n", self.identity, self.name)
+    }
+
     /// `None` if it is not there.
     fn release(&self, common: &Path) -> io::Result<Option<PathBuf>> {
         if !self.stands(common) {
@@ -138,8 +145,8 @@ impl Held {
     }
 }
 
-/// What a note says.
-struct Noted {
+/// What a note says. Whoever may write into our folder may have written it: a line that is none of ours says nothing.
+pub(super) struct Noted {
     edits: Vec<Edit>,
     held: Vec<Held>,
     ended: bool,
@@ -147,7 +154,8 @@ struct Noted {
 }
 
 impl Noted {
-    fn parse(text: &str) -> Noted {
+    pub(super) fn parse(bytes: &[u8]) -> Noted {
+        let lines = || bytes.lines().filter_map(|line| line.to_str().ok());
         let oid = |word: &str| (word != ABSENT).then(|| word.parse::<Oid>()).transpose().ok();
         let edit = |line: &str| {
             let mut words = line.strip_prefix(EDIT)?.splitn(3, ' ');
@@ -161,11 +169,27 @@ impl Noted {
             known.then(|| Held { identity: identity.to_owned(), name: name.to_owned() })
         };
         Noted {
-            edits: text.lines().filter_map(edit).collect(),
-            held: text.lines().filter_map(held).collect(),
-            ended: text.lines().any(|line| line == ENDED),
-            half: text.lines().any(|line| line == HALF),
+            edits: lines().filter_map(edit).collect(),
+            held: lines().filter_map(held).collect(),
+            ended: lines().any(|line| line == ENDED),
+            half: lines().any(|line| line == HALF),
         }
+    }
+
+    /// The note that says it.
+    #[cfg(feature = "fuzz")]
+    pub(super) fn text(&self) -> String {
+        let edits = self.edits.iter().map(line_of);
+        let words = [(self.ended, ENDED), (self.half, HALF)].into_iter().filter(|(so, _)| *so);
+        let words = words.map(|(_, word)| format!("{word}\n"));
+        edits.chain(self.held.iter().map(Held::line)).chain(words).collect()
+    }
+
+    /// Whatever it may have removed, below the common folder.
+    #[cfg(feature = "fuzz")]
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        let edits = self.edits.iter().map(|edit| format!("{}.lock", edit.name));
+        edits.chain(self.held.iter().map(|held| held.name.clone()))
     }
 
     /// The locks that hold the very value of an edit, and `HEAD`'s beside the one of its branch.
@@ -271,13 +295,15 @@ impl Repo {
         if file.try_lock().is_err() {
             return Ok(Vec::new());
         }
-        // Another may have cleared it before the lock was ours.
+        // Another may have cleared it before the lock was ours. What is no file would be read for ever.
         let here = file.metadata().map_err(failed)?;
-        if !fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
+        if !here.is_file()
+            || !fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino()))
+        {
             return Ok(Vec::new());
         }
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
         let noted = Noted::parse(&text);
         let common = &self.dirs.common;
         let mut gone = noted.by_value(common);

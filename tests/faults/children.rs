@@ -399,6 +399,25 @@ fn a_lock_with_another_value_is_somebody_elses() {
     assert!(!lock.exists() && !world.path(".git/skein/run/refs-1-0").exists());
 }
 
+/// Who may write there may put anything there: it says nothing, and keeps no verb from its work.
+#[test]
+fn a_note_that_nobody_of_ours_wrote_says_nothing() {
+    let world = many_changes();
+    let head = world.head();
+    let notes = world.path(".git/skein/run");
+    let lock = world.path(".git/refs/heads/new.lock");
+    fs::write(&lock, format!("{head}\n")).unwrap();
+    let line = format!("edit {head} - refs/heads/new\n");
+    fs::write(notes.join("refs-1-0"), [b"edit \xff\xfe\n\0\0\n", line.as_bytes()].concat()).unwrap();
+    fs::create_dir(notes.join("refs-1-1")).unwrap();
+    let pipe = notes.join("refs-1-2");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut import = crate::proof::strace::bounded(&world.command(&["import", "fix"]));
+    crate::support::ran(import.output().unwrap()).ok();
+    assert!(!lock.exists(), "what is a line of ours is one, whatever stands beside it");
+    world.check();
+}
+
 /// A dead process moved one of two refs. Whoever clears up may die as well, after noting that and before the lock goes.
 #[test]
 fn what_is_done_in_part_is_done_to_its_end() {

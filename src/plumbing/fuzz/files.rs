@@ -1,4 +1,4 @@
-//! Binary files: objects, the index, git's graph of commits and ours, what we keep of objects.
+//! Files in a git folder: objects, the index, git's graph of commits and ours, what we keep of objects and note of refs.
 
 use crate::domain::Mode;
 use crate::domain::Oid;
@@ -13,9 +13,12 @@ use crate::plumbing::index_entry::IndexFile;
 use crate::plumbing::known;
 use crate::plumbing::known::Known;
 use crate::plumbing::loose;
+use crate::plumbing::mark::Noted;
 use crate::plumbing::objects::Objects;
 use bstr::BString;
 use bstr::ByteSlice;
+use std::path::Component;
+use std::path::Path;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -203,4 +206,18 @@ pub fn ref_files(bytes: &[u8]) {
             }
         }
     });
+}
+
+/// The note of a transaction of refs, by which locks are removed: they are those of refs, and nothing else is read again
+/// out of what was written again.
+pub fn transaction_note(bytes: &[u8]) {
+    let noted = Noted::parse(bytes);
+    for name in noted.names() {
+        let of_a_ref = name.starts_with("refs/") && name.ends_with(".lock");
+        assert!(of_a_ref || name == "packed-refs.lock" || name == "reftable/tables.list.lock", "{name:?}");
+        let plain = |part| matches!(part, Component::Normal(_));
+        assert!(Path::new(&name).components().all(plain) && !name.contains(['\0', '\n']), "{name:?}");
+    }
+    let text = noted.text();
+    assert!(text.lines().count() <= bytes.lines().count() && Noted::parse(text.as_bytes()).text() == text);
 }
