@@ -49,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     ("globs", domain::globs),
     ("hook_input", verbs::hook_input),
     ("hook_lines", domain::hook_lines),
+    ("hook_surroundings", verbs::hook_surroundings),
     ("id_lists", plumbing::id_lists),
     ("ignore_rules", plumbing::ignore_rules),
     ("index", plumbing::index),

@@ -14,6 +14,11 @@ pub fn hook_input(bytes: &[u8]) {
     bytes.lines().for_each(hooks::fuzz::heard);
 }
 
+/// What a hook finds: the list of a squash, a hook in its place, the command line of whoever started it.
+pub fn hook_surroundings(bytes: &[u8]) {
+    hooks::fuzz::found(bytes);
+}
+
 /// What was noted of the main checkout, and the mark in a lock of an index.
 pub fn noted_outside(bytes: &[u8]) {
     if let Some(outside) = Outside::from_bytes(bytes) {

@@ -8,6 +8,7 @@ use crate::plumbing::Admin;
 use crate::state::Worker;
 use crate::verbs::hooks;
 use crate::verbs::session::Session;
+use bstr::ByteSlice;
 use std::path::Path;
 
 /// Where git keeps the message of a squash that is not committed yet.
@@ -52,7 +53,9 @@ fn came_in(session: &Session<'_>, worker: &Worker, head: Oid, before: Option<Oid
 
 /// The commits that a squash took together, as git lists them.
 fn squashed(git: &Path) -> Result<Vec<Oid>> {
-    let text = crate::host::read_optional(&git.join(SQUASH))?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    Ok(text.lines().filter_map(|line| line.strip_prefix("commit ")?.parse().ok()).collect())
+    Ok(listed(&crate::host::read_optional(&git.join(SQUASH))?.unwrap_or_default()))
+}
+
+pub(super) fn listed(squash: &[u8]) -> Vec<Oid> {
+    squash.lines().filter_map(|line| line.strip_prefix(b"commit ")?.to_str().ok()?.parse().ok()).collect()
 }

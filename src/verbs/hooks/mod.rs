@@ -262,8 +262,9 @@ fn caller(called: &Called) -> Option<WorkerId> {
 
 /// The worker that a command line of ours is for: a supervisor is given its id, a window its folder.
 fn named(line: &[OsString]) -> Option<WorkerId> {
-    let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
-    match words.get(1..3)? {
+    // Where the program stands may be no text.
+    let words: Option<Vec<&str>> = line.get(1..3)?.iter().map(|word| word.to_str()).collect();
+    match words?.as_slice() {
         [SUPERVISE, id] => id.parse().ok(),
         [_, folder] => Path::new(folder).parent()?.file_name()?.to_str()?.parse().ok(),
         _ => None,

@@ -49,7 +49,11 @@ fn program(session: &Session<'_>) -> String {
 }
 
 fn shim(session: &Session<'_>) -> String {
-    SHIM.replace(PROGRAM, &program(session))
+    shim_of(&program(session))
+}
+
+pub(super) fn shim_of(program: &str) -> String {
+    SHIM.replace(PROGRAM, program)
 }
 
 /// What git runs by the configuration; it puts its arguments behind it.
@@ -61,7 +65,14 @@ fn command(program: &str, hook: Hook) -> String {
 fn started(text: &str, before: &str, behind: &str) -> Option<String> {
     let rest = text.split_once(before)?.1;
     let program = rest.split_once(behind)?.0;
-    Some(program.trim_matches('\'').replace("'\\''", "'"))
+    // The name may end with such a mark itself.
+    let bare = program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    Some(bare.unwrap_or(program).replace("'\\''", "'"))
+}
+
+/// The program in a shim, whoever wrote that.
+pub(super) fn started_by(shim: &str) -> Option<String> {
+    started(shim, "for skein in ", " git-skein; do")
 }
 
 /// That program, if it is not there any more.
@@ -86,7 +97,7 @@ fn look_at(session: &Session<'_>, folder: &Path, hook: Hook) -> Look {
             || (here.is_file() && there.is_file() && here.mode() == there.mode())
                 && std::fs::read(aside(&file)).is_ok_and(|other| other == bytes)
     });
-    let program = (found.file != Stands::Foreign).then(|| started(&text, "for skein in ", " git-skein; do"));
+    let program = (found.file != Stands::Foreign).then(|| started_by(&text));
     (found, gone(program.flatten()))
 }
 
