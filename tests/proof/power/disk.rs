@@ -49,7 +49,9 @@ static EMPTY: LazyLock<Vec<(Kind, tempfile::NamedTempFile)>> = LazyLock::new(|| 
         unmount(folder.path());
         Some((kind, file))
     };
-    KINDS.into_iter().filter_map(made).collect()
+    let kinds: Vec<_> = KINDS.into_iter().filter_map(made).collect();
+    assert!(!kinds.is_empty() || !crate::jail::must_mount(), "there is no kind of disk");
+    kinds
 });
 
 pub fn kinds() -> Vec<Kind> {
