@@ -24,7 +24,7 @@ fn listed(help: &str) -> Vec<(String, String)> {
 }
 
 /// Every command, `candidate create` too, with the long flags that its help lists.
-fn declared(world: &World) -> BTreeMap<Vec<String>, Vec<String>> {
+pub fn declared(world: &World) -> BTreeMap<Vec<String>, Vec<String>> {
     let mut found = BTreeMap::new();
     let mut open = vec![Vec::new()];
     while let Some(path) = open.pop() {
@@ -85,7 +85,10 @@ fn each_verb_begins_its_help_with_its_own_words() {
             let page = format!("git-skein-{}", verb.join("-"));
             let text = fs::read_to_string(man.join(format!("{page}.1"))).unwrap();
             let text = text.replace("\\*(Aq", "'").replace('\\', "");
-            assert!(text.contains(&format!("\n{page} - {about}\n")), "{page}(1) does not begin with {about:?}");
+            assert!(
+                text.contains(&format!("\n{page} - {about}\n")),
+                "{page}(1) does not begin with {about:?}"
+            );
             seen += 1;
         }
     }

@@ -15,5 +15,6 @@ pub mod scenes;
 pub mod state;
 mod supervisor;
 pub mod sweep;
+mod verbs;
 
 pub use children::git_in;
