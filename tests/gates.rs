@@ -103,3 +103,67 @@ fn an_empty_command_is_no_gate() {
         1
     );
 }
+
+/// Types into a shell what `said` shows, as a person would, and gives what it printed.
+fn type_shown(world: &World, said: &str) -> String {
+    let shown = said.lines().find_map(|line| line.trim().strip_prefix("see:")).unwrap().trim();
+    let ran = std::process::Command::new("sh").args(["-c", shown]).current_dir(&world.repo).output().unwrap();
+    let text = [ran.stdout, ran.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(!text.contains("syntax error"), "{shown}\n{text}");
+    text
+}
+
+#[test]
+fn what_a_gate_did_is_seen_away_from_the_checkout() {
+    let world = checked("good");
+    let cases =
+        [("sed -i s/good/bad/ new.txt", "gate-dirtied"), ("touch here; test -f nowhere", "gate-failed")];
+    for (gate, token) in cases {
+        let said = world.skein(&["land", "w", "--gate", gate]).refused(token, 5);
+        for _ in 0..2 {
+            let text = type_shown(&world, &said.err);
+            assert!(token == "gate-failed" || text.contains("modified:   new.txt"), "{text}");
+        }
+        assert_eq!(world.git(["status", "--porcelain"]), "", "the person's checkout is as it was");
+    }
+    world.git(["worktree", "prune", "--expire=now"]);
+}
+
+/// Both ways out of a conflict are walked as they are told.
+#[test]
+fn a_conflict_is_resolved_as_it_is_told() {
+    let world = World::new();
+    for name in ["one", "two", "three"] {
+        world.worker(name, &format!("echo {name} >a.txt; git commit -qam {name}"));
+    }
+    world.skein(&["land", "one"]).ok();
+    let told = world.skein(&["land", "two"]).refused("conflict", 3);
+    type_shown(&world, &told.err);
+    let next = told.err.split_once("next:").unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ");
+    let merging =
+        next.split_once("a branch of yours: ").unwrap().1.split_once(", then ").unwrap().0.to_owned();
+    world.git(["config", "user.name", "Ada"]);
+    world.git(["config", "user.email", "ada@example.invalid"]);
+    let sh = |tree: &std::path::Path, words: &str| {
+        std::process::Command::new("sh").args(["-c", words]).current_dir(tree).output().unwrap()
+    };
+    assert!(!sh(&world.repo, &merging).status.success(), "it conflicts: {merging}");
+    sh(&world.repo, "echo both >a.txt; git commit -qam both");
+    world.git(["switch", "-q", "main"]);
+    world.skein(&["land", "two-merged"]).ok();
+    world.skein(&["landed", "two"]).ok();
+
+    // Who has merged the trunk into the fork lands that as a branch, and keeps what was resolved.
+    world.skein(&["land", "three"]).refused("conflict", 3);
+    let tree = world.worktree("three");
+    sh(&tree, "git merge -q main; echo all >a.txt; git commit -qam all");
+    let told = world.skein(&["land", "three"]).refused("foreign-merge", 1);
+    let next = told.err.split_once("next:").unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ");
+    let branch =
+        next.split_once("as a branch of yours: ").unwrap().1.split_once(" && ").unwrap().0.to_owned();
+    assert!(sh(&world.repo, &branch).status.success(), "{branch}");
+    world.skein(&["land", "three-merged"]).ok();
+    assert_eq!(world.git(["show", "main:a.txt"]), "all");
+    world.skein(&["landed", "three"]).ok();
+}

@@ -224,7 +224,7 @@ pub fn decide(
 pub fn refuse_late(handle: &str, late: &[String]) -> Failure {
     Refusal::new(Token::PlanLate, format!("{handle} has changed files before its plan was approved"))
         .lines(late.iter().cloned())
-        .show("git status; git log -3 (both in its worktree)")
+        .show("git status; git log -3 # both in its worktree")
         .next("put the files back there, then plan again; or dispatch another worker")
         .into()
 }
@@ -257,7 +257,10 @@ fn none(whose: &Whose, asked: Option<&str>) -> Failure {
     };
     Refusal::new(Token::NoPlan, says)
         .show(format!("git show {}:record.json", whose.record))
-        .next(format!("git skein plan {handle} shows the newest one, with its id"))
+        .next(match asked {
+            Some(_) => format!("git skein plan {handle} shows the newest one, with its id"),
+            None => format!("git skein show {handle} tells what it is at; a worker lays a plan out with git skein worker plan"),
+        })
         .into()
 }
 

@@ -224,6 +224,14 @@ impl Worker {
         self.ref_name().map_or_else(|_| self.id.to_string(), String::from)
     }
 
+    /// Where the tip of its work is, for a command that a person can type.
+    pub fn tip_text(&self) -> String {
+        match (self.head, names::head(self.id)) {
+            (Some(_), Ok(name)) => name.into(),
+            _ => self.tip().to_string(),
+        }
+    }
+
     pub fn brief(&self, repo: &Repo) -> Result<String> {
         match repo.objects.entry_at(self.tree, "brief.md".into())? {
             Some((_, blob)) => Ok(repo.objects.blob(blob)?.to_str_lossy().into_owned()),

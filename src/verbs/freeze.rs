@@ -269,7 +269,10 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
         .oid("base", base)
         .oid("HEAD", head)
         .show(format!("git range-diff {base}...{head}"))
-        .next(format!("in its worktree: git rebase --onto {base} <its first commit>^"))
+        .next(match objects.merge_bases(base, head)?.first() {
+            Some(left) => format!("in its worktree: git rebase --onto {base} {left}"),
+            None => format!("in its worktree: git rebase --onto {base} --root"),
+        })
         .into());
     }
     let Some((branch, first, count)) = foreign(session, view, worker, head)? else { return Ok(()) };
@@ -280,7 +283,11 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
     .oid("base", base)
     .oid("the first of them", first)
     .show(format!("git log --oneline {base}..{head}"))
-    .next("in its worktree, take its own commits back onto the base: git rebase --onto <base> <target>")
+    .next(format!(
+        "land it as a branch of yours: git branch {0}-merged {head} && git skein land {0}-merged; or take its own commits back onto its base, without its merges, in its worktree: git rebase --onto {base} {1}",
+        worker.record.handle,
+        branch.short(),
+    ))
     .into())
 }
 
@@ -363,7 +370,7 @@ fn check_protected(session: &Session<'_>, worker: &Worker, changes: &[Change]) -
     let forbidden = |c: &&Change| protected.covers(c.path.as_bstr()) && !allowed.covers(c.path.as_bstr());
     let found: Vec<String> = changes.iter().filter(forbidden).map(|c| text(&c.path)).collect();
     let handle = &worker.record.handle;
-    let show = format!("git diff --raw --no-renames {} <its tip>", worker.record.base);
+    let show = format!("git diff --raw --no-renames {} {}", worker.record.base, worker.tip_text());
     if !found.is_empty() {
         return Err(Refusal::new(
             Token::ForbiddenPath,
@@ -380,7 +387,7 @@ fn check_protected(session: &Session<'_>, worker: &Worker, changes: &[Change]) -
 /// Refuses paths and links that must not enter the trunk.
 fn check_paths(session: &Session<'_>, worker: &Worker, tree: Oid, changes: &[Change]) -> Result<()> {
     let handle = &worker.record.handle;
-    let show = format!("git log --raw --no-renames {}..<its tip>", worker.record.base);
+    let show = format!("git log --raw --no-renames {}..{}", worker.record.base, worker.tip_text());
     let gitlinks = changes.iter().filter(|c| c.new.is_some_and(|(mode, _)| mode == Mode::Gitlink));
     let gitlinks: Vec<String> = gitlinks.map(|c| text(&c.path)).collect();
     if !gitlinks.is_empty() && !session.config.is_true("skein.allowgitlinks") {

@@ -358,12 +358,17 @@ fn time_limit(session: &Session<'_>) -> Option<Duration> {
     session.config.get("skein.gatetimeout")?.parse().ok().map(Duration::from_secs)
 }
 
+/// Words for a shell that run `command` on `tree`, away from everything that a person works on.
+fn on_its_own(tree: Oid, command: &str) -> String {
+    format!(
+        "(d=$(mktemp -d) && git worktree add --detach \"$d\" && cd \"$d\" && git read-tree -m -u {tree} && {{ {command}; }})"
+    )
+}
+
 fn no_tests(command: &str, tree: Oid) -> Refusal {
     Refusal::new(Token::NoTests, format!("`{command}` ended well, but ran no test"))
         .oid("tree", tree)
-        .show(format!(
-            "git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"
-        ))
+        .show(on_its_own(tree, command))
         .next("make it run tests; --allow-empty lets it pass as it is")
 }
 
@@ -379,9 +384,7 @@ fn failed(command: &str, tree: Oid, ended: &Ended) -> Refusal {
     Refusal::new(Token::GateFailed, format!("`{command}` ended with {how} on the candidate's tree"))
         .oid("tree", tree)
         .lines(lines.iter().skip(lines.len().saturating_sub(20)).map(|l| (*l).to_owned()))
-        .show(format!(
-            "git worktree add --detach ../try && cd ../try && git read-tree -m -u {tree} && {command}"
-        ))
+        .show(on_its_own(tree, command))
         .next("the trunk is as it was; fix the work in a worker and land again")
 }
 
@@ -440,7 +443,7 @@ impl<'s> Room<'s> {
         }
         Err(Refusal::new(Token::GateDirtied, format!("`{command}` passed, but it changed tracked files"))
             .lines(dirty.into_iter().map(|d| d.path.to_str_lossy().into_owned()))
-            .show(format!("{command}; git status"))
+            .show(on_its_own(session.repo.objects.tree_of(candidate)?, &format!("{command}; git status")))
             .next("make it only check, or let the worker run it and commit the result")
             .into())
     }

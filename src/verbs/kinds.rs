@@ -232,7 +232,7 @@ pub fn refuse_changes(worker: &Worker, changes: &[Change]) -> Result<()> {
     };
     Err(Refusal::new(token, says)
         .lines(found)
-        .show(format!("git diff --raw --no-renames {} <its tip>", worker.record.base))
+        .show(format!("git diff --raw --no-renames {} {}", worker.record.base, worker.tip_text()))
         .next("give the task to a worker of a kind that may: git skein dispatch --kind …")
         .into())
 }

@@ -201,7 +201,10 @@ fn conflict(
     let next = if midway {
         format!("git skein land --squash {} lands it as one commit", how.handle)
     } else {
-        format!("dispatch a new worker from the target's tip, or merge by hand in {}'s worktree", how.handle)
+        let (handle, tip) = (how.handle, delta.tip);
+        format!(
+            "dispatch a new worker from the target's tip; or merge on a branch of yours: git switch -c {handle}-merged {onto} && git merge {tip}, then git skein land {handle}-merged"
+        )
     };
     Refusal::new(token, says)
         .oid("base", delta.base)

@@ -189,7 +189,7 @@ pub fn refuse_changed_rules(session: &Session<'_>, worker: &Worker, disk: Oid) -
         .oid("base", record.base)
         .lines(changed.iter().map(|path| path.to_str_lossy().into_owned()))
         .show(format!(
-            "git diff {} -- ':(glob)**/.gitattributes'; git status --short -uall (both in its worktree)",
+            "git diff {} -- ':(glob)**/.gitattributes'; git status --short -uall # both in its worktree",
             record.base
         ))
         .next("if that was the task, commit in its worktree what is to be taken, then import again")
