@@ -166,7 +166,6 @@ impl<'s, 'e> Desk<'s, 'e> {
 
     /// Does what the requests say; `seen` is what the worktree held when they came.
     pub fn hear(&mut self, requests: Vec<Found>, seen: Option<&Seen>) {
-        let any = !requests.is_empty();
         for found in requests {
             let answer = match self.answer(&found, seen) {
                 Ok(None) => continue,
@@ -176,10 +175,9 @@ impl<'s, 'e> Desk<'s, 'e> {
                     Err(failure)
                 }
             };
-            self.reply(&found.name, answer);
-        }
-        if any {
+            // Whoever is answered may count on it.
             self.save();
+            self.reply(&found.name, answer);
         }
         self.answer_beside();
         self.hand_on();
