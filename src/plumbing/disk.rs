@@ -5,9 +5,12 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::plumbing::store::Withheld;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
 use std::fmt::Display;
 use std::io;
 use std::io::ErrorKind;
+use std::io::Read;
 use std::path::Path;
 
 /// `doing` failed by an error of `kind`, if one is known.
@@ -42,9 +45,21 @@ pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
     })
 }
 
+/// The bytes of a file. A worker may have put a pipe in its place, and that holds nobody up.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The bytes of a file; none where there is no file.
 pub(super) fn read_optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    match std::fs::read(path) {
+    match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(e) => Err(Failure::fault(format!("reading {}", path.display()), e)),

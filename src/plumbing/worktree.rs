@@ -217,10 +217,10 @@ impl Repo {
     /// The commit at the worktree's `HEAD`, read through its administrative folder.
     pub fn head_of(&self, admin: &Admin) -> Result<Option<Oid>> {
         if !self.is_reftable() {
-            let text = std::fs::read_to_string(admin.dir.join("HEAD")).unwrap_or_default();
+            let text = disk::read(&admin.dir.join("HEAD")).unwrap_or_default();
             return match branch_at(&admin.dir)? {
                 Some(branch) => Ok(self.read_refs(&[&branch])?.pop().flatten()),
-                None => Ok(text.trim_end().parse().ok()),
+                None => Ok(text.to_str_lossy().trim_end().parse().ok()),
             };
         }
         let call =
@@ -245,7 +245,7 @@ impl Repo {
     /// What a ref has been at, by its reflog. Nothing if there is no such ref.
     fn logged(&self, dir: &Path, name: &str) -> Result<Vec<Oid>> {
         if !self.is_reftable() {
-            return Ok(logged(&std::fs::read(dir.join("logs").join(name)).unwrap_or_default()));
+            return Ok(logged(&disk::read(&dir.join("logs").join(name)).unwrap_or_default()));
         }
         let call = Call::new([git_dir(dir)]).args(&["rev-list", "--walk-reflogs", name, "--"]);
         let found = self.git.run(&call.reads())?;
@@ -325,7 +325,7 @@ pub(super) fn names_back(path: &Path, dir: &Path) -> bool {
 
 /// The administrative folder that the folder `path` names.
 pub(super) fn linked_to(path: &Path) -> Option<PathBuf> {
-    let text = std::fs::read(path.join(".git")).ok()?;
+    let text = disk::read(&path.join(".git")).ok()?;
     let link = text.strip_prefix(b"gitdir: ")?;
     Some(path.join(std::ffi::OsStr::from_bytes(link.trim_end())))
 }
@@ -352,7 +352,7 @@ pub(super) fn in_worktree<'a>(admin: &'a Admin, args: &[&str]) -> Call<'a> {
 /// One that cannot be read is no detached one: the branch there may be the one that is to move.
 pub(super) fn branch_at(dir: &Path) -> Result<Option<RefName>> {
     let head = dir.join("HEAD");
-    let text = match std::fs::read(&head) {
+    let text = match disk::read(&head) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|e| disk::io(format!("reading {}", head.display()), e))?,
     };
