@@ -16,6 +16,8 @@ use crate::state::WorkerRecord;
 use crate::state::locked_for;
 use crate::state::wip_ref;
 use crate::verbs::jail;
+use crate::verbs::registration::Registered;
+use crate::verbs::registration::Registration;
 use crate::verbs::session::Session;
 use crate::verbs::snapshot;
 use crate::verbs::snapshot::Kept;
@@ -141,7 +143,11 @@ pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
         }
         return Ok(seen);
     }
-    from_refs(session, worker, kept)
+    // Whoever removed the folder may have committed before; where `HEAD` was is still noted.
+    match Registered::read(session)?.of(session, worker.id) {
+        gone @ Registration::Gone(_) => gone.look(session, worker),
+        _ => from_refs(session, worker, kept),
+    }
 }
 
 /// The newest picture of the work in the refs: the kept `HEAD`, and the tree of the newest snapshot if that
