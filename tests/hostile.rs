@@ -2,12 +2,15 @@
 //! and a digest of everything outside the worker's worktree. The same cases jailed and free, as the user of the
 //! tests and as nobody. docs/security.md has the table.
 
+mod admin;
 mod bounds;
 mod cases;
 mod content;
 mod digest;
 mod shared;
+mod store;
 mod table;
+mod tree;
 
 use crate::faults::sweep::words;
 use crate::jail::can_be_nobody;

@@ -2,8 +2,11 @@
 
 use super::Case;
 use super::Want;
+use super::admin;
 use super::content;
 use super::shared;
+use super::store;
+use super::tree;
 
 /// Each agent that is known, with a folder of its settings below home.
 pub const AGENTS: &[(&str, &str)] = &[
@@ -16,7 +19,13 @@ pub const AGENTS: &[(&str, &str)] = &[
 ];
 
 pub fn all() -> impl Iterator<Item = &'static Case> {
-    shared::CASES.iter().chain(content::CASES).chain(ADAPTERS)
+    shared::CASES
+        .iter()
+        .chain(content::CASES)
+        .chain(store::CASES)
+        .chain(admin::CASES)
+        .chain(ADAPTERS)
+        .chain(tree::CASES)
 }
 
 /// Its own settings are a copy that goes with it, so it may write them.

@@ -3,7 +3,7 @@
 use super::Case;
 use super::Want;
 
-const fn lands(
+pub(super) const fn lands(
     name: &'static str,
     does: &'static str,
     has: &'static [&'static str],
@@ -12,13 +12,18 @@ const fn lands(
     Case { name, does, script, agent: "", has, jailed: Want::Lands, free: Want::Lands }
 }
 
-const fn refused(name: &'static str, does: &'static str, token: &'static str, script: &'static str) -> Case {
+pub(super) const fn refused(
+    name: &'static str,
+    does: &'static str,
+    token: &'static str,
+    script: &'static str,
+) -> Case {
     let want = Want::Refused(token);
     Case { name, does, script, agent: "", has: &[], jailed: want, free: want }
 }
 
 /// Of objects that git's own check refuses. Without a jail they are in the store already.
-const fn crafted(name: &'static str, does: &'static str, script: &'static str) -> Case {
+pub(super) const fn crafted(name: &'static str, does: &'static str, script: &'static str) -> Case {
     Case { jailed: Want::Refused("quarantined"), ..refused(name, does, "bad-path", script) }
 }
 

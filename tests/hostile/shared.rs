@@ -3,16 +3,31 @@
 use super::Case;
 use super::Want;
 
-const fn told(name: &'static str, does: &'static str, what: &'static str, script: &'static str) -> Case {
+pub(super) const fn told(
+    name: &'static str,
+    does: &'static str,
+    what: &'static str,
+    script: &'static str,
+) -> Case {
     Case { name, does, script, agent: "", has: &[], jailed: Want::Lands, free: Want::Told(what) }
 }
 
-const fn unseen(name: &'static str, does: &'static str, why: &'static str, script: &'static str) -> Case {
+pub(super) const fn unseen(
+    name: &'static str,
+    does: &'static str,
+    why: &'static str,
+    script: &'static str,
+) -> Case {
     Case { name, does, script, agent: "", has: &[], jailed: Want::Lands, free: Want::Unseen(why) }
 }
 
 /// Says no more until a person has mended it.
-const fn stops(name: &'static str, does: &'static str, token: &'static str, script: &'static str) -> Case {
+pub(super) const fn stops(
+    name: &'static str,
+    does: &'static str,
+    token: &'static str,
+    script: &'static str,
+) -> Case {
     Case { name, does, script, agent: "", has: &[], jailed: Want::Lands, free: Want::Stops(token) }
 }
 
