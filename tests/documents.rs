@@ -3,6 +3,7 @@
 mod baseline;
 mod bytes;
 mod git;
+mod hostile;
 mod merge;
 mod refused;
 mod verbs;

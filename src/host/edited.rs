@@ -67,8 +67,11 @@ pub fn lay_beside(path: &Path, beside: &Path, new: &[u8]) -> Result<()> {
     if mode.mode() & 0o222 == 0 {
         return Err(read_only(path));
     }
+    refuse_unless_plain(path, beside)?;
     let laid = fault::file().and_then(|()| {
-        let mut file = File::create(beside)?;
+        // Never through a link, and not into a file that has another name, too.
+        forget(beside)?;
+        let mut file = File::create_new(beside)?;
         file.set_permissions(mode)?;
         file.write_all(new)?;
         file.sync_all()
@@ -104,7 +107,7 @@ pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
         return Ok(false);
     }
     sync_dir(parent(path))?;
-    forget(beside).map_err(failed)?;
+    fault::file().and_then(|()| forget(beside)).map_err(failed)?;
     Ok(true)
 }
 
@@ -117,10 +120,34 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn forget(path: &Path) -> io::Result<()> {
-    match fault::file().and_then(|()| fs::remove_file(path)) {
+    match fs::remove_file(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         other => other,
     }
+}
+
+/// What a replacement of `path` that died left beside it. A repository may bring anything of that name along: what is
+/// no plain file is neither followed nor touched.
+pub fn left_beside(path: &Path, beside: &Path) -> Result<Option<Vec<u8>>> {
+    refuse_unless_plain(path, beside)?;
+    match fault::file().and_then(|()| read(beside)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(failure("reading", beside, e)),
+    }
+}
+
+fn refuse_unless_plain(path: &Path, beside: &Path) -> Result<()> {
+    if fs::symlink_metadata(beside).is_ok_and(|found| !found.is_file()) {
+        return Err(Refusal::new(
+            Token::FileExists,
+            format!("{} is no plain file, and a new {} would lie there", beside.display(), path.display()),
+        )
+        .show(format!("ls -ld {}", quoted(beside)))
+        .next("move it away, then try again; nothing was written")
+        .into());
+    }
+    Ok(())
 }
 
 /// Where the new text of a file lies until it takes its place.

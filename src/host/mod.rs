@@ -47,6 +47,7 @@ pub use chain::run_chained;
 pub use clock::Clock;
 pub use edited::beside;
 pub use edited::lay_beside;
+pub use edited::left_beside;
 pub use edited::read_at_rest;
 pub use edited::swap;
 pub use env::Env;

@@ -9,6 +9,7 @@ use crate::domain::document::Format;
 use crate::domain::document::set;
 use crate::host::beside;
 use crate::host::lay_beside;
+use crate::host::left_beside;
 use crate::host::quoted;
 use crate::host::swap;
 use crate::verbs::doc::open::Open;
@@ -95,7 +96,7 @@ pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claim
         let shown = open.place.shown.clone();
         let known = open.id.filter(|_| !new);
         if let Some(doc) = known.filter(|_| open.front.fields.skein_doc.is_some()) {
-            forget_old(&at, doc, &open.text)?;
+            forget_old(&open.place.path, &at, doc, &open.text)?;
             return Ok(Claimed { doc, path: shown, already: true });
         }
         let doc = known.unwrap_or_else(|| fresh(session));
@@ -109,8 +110,8 @@ pub fn claim(session: &mut Session<'_>, place: Place, new: bool) -> Result<Claim
 }
 
 /// A claim that died when the two had changed places left what was there before.
-fn forget_old(at: &Path, doc: DocId, text: &str) -> Result<()> {
-    let left = crate::host::read_optional(at)?.and_then(|left| String::from_utf8(left).ok());
+fn forget_old(path: &Path, at: &Path, doc: DocId, text: &str) -> Result<()> {
+    let left = left_beside(path, at)?.and_then(|left| String::from_utf8(left).ok());
     let claimed = left.and_then(|left| set(&left, KEY, &doc.to_string()).ok());
     if claimed.as_deref() == Some(text) { crate::host::remove_tree(at) } else { Ok(()) }
 }

@@ -10,6 +10,7 @@ use crate::domain::document::Grafted;
 use crate::domain::document::Touched;
 use crate::host::beside;
 use crate::host::lay_beside;
+use crate::host::left_beside;
 use crate::host::swap;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
@@ -219,7 +220,7 @@ impl Laid {
 pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool> {
     let repo = &session.repo;
     let at = beside(&open.place.path);
-    let Some(left) = crate::host::read_optional(&at)? else { return Ok(false) };
+    let Some(left) = left_beside(&open.place.path, &at)? else { return Ok(false) };
     let oid = repo.objects.hash_blob(&left)?;
     let wrote = open.state.as_ref().and_then(|state| state.record.wrote.clone());
     match wrote {
