@@ -1,7 +1,10 @@
 //! What a repository, a crash or a person does that nobody expects.
 
 use super::Doc;
+use super::ID;
+use super::block;
 use super::exchange;
+use super::with_status;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -40,5 +43,42 @@ fn a_second_name_of_another_file_is_not_written_through() {
     fs::hard_link(doc.world.path("other.txt"), doc.world.path(BESIDE)).unwrap();
     doc.run("claim", &[]).ok();
     assert_eq!(doc.world.read("other.txt"), "precious\n");
+    doc.tidy();
+}
+
+/// After a reset nothing is known, whatever is done to the text.
+#[test]
+fn a_turn_taken_back_after_a_reset_commits_nothing() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.respond("A.\n");
+    let head = doc.world.head();
+    doc.run("reset", &[]).ok();
+    for (verb, said) in [("turn undo", "Q?\n"), ("turn redo", "Q?\n\nA.\n\n")] {
+        doc.run(verb, &["1"]).ok();
+        assert_eq!(doc.text(), exchange(said));
+        doc.run("commit", &[]).ok();
+        assert_eq!(doc.world.head(), head, "{verb}");
+        assert!(!doc.world.try_git(["cat-file", "-e", &format!("refs/skein/doc/{ID}:text")]).status.success());
+    }
+    doc.change("A.", "A. More?");
+    doc.send();
+    doc.respond("B.\n");
+    doc.is(&exchange("Q?\n\nA. More?\n\nB.\n\n"));
+}
+
+#[test]
+fn a_conflict_resolved_after_a_reset_commits_nothing() {
+    let doc = Doc::new(&with_status("red\n", "Q?\n"));
+    doc.send();
+    doc.change("red", "blue");
+    doc.fed("write", &[], &block("status", "green")).code(3);
+    doc.run("commit", &[]).ok();
+    let head = doc.world.head();
+    doc.run("reset", &[]).ok();
+    doc.run("resolve", &["1", "--theirs"]).ok();
+    assert_eq!(doc.text(), with_status("green\n", "Q?\n"));
+    doc.run("commit", &[]).ok();
+    assert_eq!(doc.world.head(), head);
     doc.tidy();
 }

@@ -43,7 +43,7 @@ pub struct Contribution {
     pub before: String,
     pub after: String,
     pub touched: Touched,
-    /// What the agent knows of the text from now on.
+    /// What the agent knows of the text from now on; empty where nothing is known, as after a reset: that stays so.
     pub known: String,
     /// The turn that it belongs to.
     pub turn: u32,
@@ -120,7 +120,9 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
         made.step.put(repo, LAST_BEFORE, made.before.as_bytes())?,
         made.step.put(repo, LAST_AFTER, made.after.as_bytes())?,
     );
-    made.step.put(repo, TEXT, made.known.as_bytes())?;
+    if !made.known.is_empty() {
+        made.step.put(repo, TEXT, made.known.as_bytes())?;
+    }
     made.record.branch = repo.branch_of(&held.open.admin)?;
     let mut left = Some(made.step);
     let mut done = Contributed::default();

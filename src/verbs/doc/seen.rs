@@ -37,8 +37,10 @@ pub fn remember(session: &Session<'_>, id: DocId, step: Option<Oid>) -> Result<O
 pub fn catch_up(session: &Session<'_>, held: &mut Held) -> Result<()> {
     let (repo, name) = (&session.repo, seen_ref(held.id)?);
     let Some(seen) = repo.read_refs(&[&name])?.pop().flatten() else { return Ok(()) };
-    if let Some(state) = held.open.state.clone() {
-        let after = state.text(repo)?.unwrap_or_default();
+    // Where nothing is known, nothing is new.
+    if let Some(state) = held.open.state.clone()
+        && let Some(after) = state.text(repo)?
+    {
         let before = match repo.objects.oid_at(repo.objects.tree_of(seen)?, TEXT.into())? {
             Some(oid) => String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned(),
             None => taken_in(session, &held.open, &state)?,

@@ -182,8 +182,10 @@ fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Res
     if undo {
         record.undone.push(n);
     }
-    let known = state.text(&session.repo)?.unwrap_or_default();
-    let known = held.open.graft(&before, &known, &after, &turn.touched)?.text;
+    let known = match state.text(&session.repo)? {
+        Some(known) => held.open.graft(&before, &known, &after, &turn.touched)?.text,
+        None => String::new(),
+    };
     let subject = format!("turn {n} {}", if undo { "undone" } else { "done again" });
     let step = DocStep::default();
     let made = Contribution { before, after, touched: turn.touched, known, turn: n, step, record, subject };
