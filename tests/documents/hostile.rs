@@ -82,3 +82,27 @@ fn a_conflict_resolved_after_a_reset_commits_nothing() {
     assert_eq!(doc.world.head(), head);
     doc.tidy();
 }
+
+#[test]
+fn no_document_is_made_where_none_can_be() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.respond("A.\n");
+    let world = &doc.world;
+    for folder in ["nested", "kept"] {
+        fs::create_dir(world.path(folder)).unwrap();
+    }
+    world.git(["init", "-q", "nested"]);
+    symlink(world.path("../elsewhere"), world.path("link")).unwrap();
+    fs::create_dir(world.path("../elsewhere")).unwrap();
+    for file in ["../outside.md", ".git/x.md", ".git/refs/x.md", "nested/x.md", "link/x.md"] {
+        doc.run("turn fork", &["1", file]).refused("outside-worktree", 1);
+        assert!(!world.path(file).exists(), "{file}");
+    }
+    for file in [".git/x.md", ".git/refs/x.md"] {
+        world.skein(&["doc", "init", file]).refused("outside-worktree", 1);
+        assert!(!world.path(file).exists(), "{file}");
+    }
+    doc.run("turn fork", &["1", "kept/fork.md"]).ok();
+    world.skein(&["doc", "init", "kept/new.md"]).ok();
+}

@@ -11,9 +11,11 @@ use crate::host::beside;
 use crate::host::lay_beside;
 use crate::host::left_beside;
 use crate::host::quoted;
+use crate::host::resolved;
 use crate::host::swap;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::Place;
+use crate::verbs::doc::open::in_worktree;
 use crate::verbs::doc::open::malformed;
 use crate::verbs::doc::open::restless;
 use crate::verbs::session::Session;
@@ -47,6 +49,7 @@ pub fn init(session: &mut Session<'_>, path: &Path, shown: &str, scaffold: &Scaf
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(there(path, shown, &next));
     }
+    refuse_outside(session, path, shown)?;
     crate::verbs::init::ensure_known(session)?;
     let doc = fresh(session);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -54,6 +57,12 @@ pub fn init(session: &mut Session<'_>, path: &Path, shown: &str, scaffold: &Scaf
     let text = first_text(doc, &title, scaffold);
     make(path, shown, &text, &next)?;
     Ok(Claimed { doc, path: shown.to_owned(), already: false })
+}
+
+/// A new document at `path` would be one: it is looked at before there is a file.
+pub fn refuse_outside(session: &Session<'_>, path: &Path, shown: &str) -> Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    in_worktree(session, &Place { shown: shown.to_owned(), path: resolved(path), folder }).map(drop)
 }
 
 /// Makes the file of a new document. `next` is what to do where there is one.

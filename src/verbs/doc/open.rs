@@ -173,7 +173,7 @@ impl Held {
 }
 
 /// The path below the top of the worktree, and the worktree.
-fn in_worktree(session: &Session<'_>, place: &Place) -> Result<(BString, Admin)> {
+pub fn in_worktree(session: &Session<'_>, place: &Place) -> Result<(BString, Admin)> {
     let dirs = &session.repo.dirs;
     let top = dirs.work_tree.as_ref().and_then(|top| top.canonicalize().ok());
     let outside = || {

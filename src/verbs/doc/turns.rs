@@ -19,6 +19,7 @@ use crate::state::turn_file;
 use crate::verbs::doc::claim::KEY;
 use crate::verbs::doc::claim::fresh;
 use crate::verbs::doc::claim::make;
+use crate::verbs::doc::claim::refuse_outside;
 use crate::verbs::doc::contribute::Contribution;
 use crate::verbs::doc::contribute::contribute;
 use crate::verbs::doc::contribute::next_record;
@@ -201,6 +202,7 @@ pub fn fork(session: &mut Session<'_>, place: Place, n: u32, path: &Path, shown:
     let (newest, _) = found(session, &open, n)?;
     let state = at_turn(session, &newest, n)?.ok_or_else(|| none(&open, n, "was not answered"))?;
     let text = state.file(&session.repo, &turn_file(n, "after"))?.unwrap_or_default();
+    refuse_outside(session, path, shown)?;
     let begun = begun(session, path, &text)?;
     let doc = begun.unwrap_or_else(|| fresh(session));
     let text = set(&text, KEY, &doc.to_string()).map_err(|why| malformed(&open.place, &why))?;
