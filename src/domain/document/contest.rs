@@ -13,6 +13,7 @@ use crate::domain::document::three::split;
 use crate::domain::document::union::Run;
 use crate::domain::document::union::telling;
 use crate::domain::document::union::union;
+use crate::domain::document::union::whole;
 use crate::domain::document::weave;
 use crate::domain::document::weave::Hunk;
 use crate::domain::document::weave::Meeting;
@@ -137,20 +138,21 @@ impl<'a> Three<'a> {
     }
 
     /// How many of the first lines of `part` the other side put in just before it: an insertion at the border of a
-    /// change may hold what the change holds too.
+    /// change may hold what the change holds too. A fence or a rule alone is everywhere, and no part of a block goes.
     fn doubled(&self, before: Option<&weave::Part>, part: &weave::Part) -> usize {
         let Some(before) = before.filter(|before| before.base.is_empty() || part.base.is_empty()) else {
             return 0;
         };
-        let mine = |part: &weave::Part| &self.person.ids[part.person.clone()];
-        let theirs = |part: &weave::Part| &self.agent.ids[part.agent.clone()];
-        let (one, next) = match (before.meeting, part.meeting) {
+        let mine = |part: &weave::Part| self.person.part(&part.person);
+        let theirs = |part: &weave::Part| self.agent.part(&part.agent);
+        let ((one, before), (next, lines)) = match (before.meeting, part.meeting) {
             (Meeting::Person, Meeting::Agent) => (mine(before), theirs(part)),
             (Meeting::Agent, Meeting::Person) => (theirs(before), mine(part)),
             _ => return 0,
         };
         let most = one.len().min(next.len()).min(1000);
-        (1..=most).rev().find(|len| one[one.len() - len..] == next[..*len]).unwrap_or(0)
+        let same = |len: &usize| one[one.len() - len..] == next[..*len];
+        (1..=most).rev().filter(same).find(|len| whole(before, lines, *len)).unwrap_or(0)
     }
 
     /// The rules that look at a contested stretch as it is.

@@ -72,6 +72,11 @@ impl<'a> Side<'a> {
         &self.lines[at].text
     }
 
+    /// The numbers of some lines, and the lines.
+    pub fn part(&self, range: &Range<usize>) -> (&[u32], &[Line<'a>]) {
+        (&self.ids[range.clone()], &self.lines[range.clone()])
+    }
+
     pub fn raw(&self, range: Range<usize>) -> String {
         self.lines[range].iter().flat_map(|line| [&*line.text, line.end]).collect()
     }

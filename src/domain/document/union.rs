@@ -59,6 +59,14 @@ pub fn telling(line: &Line<'_>) -> bool {
     line.text.chars().any(char::is_alphanumeric)
 }
 
+/// Whether the last `len` lines of `before` and the first of `next`, which are the same, are blocks as a whole, and tell
+/// something or are blank.
+pub fn whole(before: &[Line<'_>], next: &[Line<'_>], len: usize) -> bool {
+    let (start, lines) = (before.len() - len, &next[..len]);
+    let tells = lines.iter().any(telling) || lines.iter().all(|line| line.text.trim().is_empty());
+    tells && units(before).iter().any(|unit| unit.start == start) && units(next).iter().any(|unit| unit.end == len)
+}
+
 /// Lines, and fenced blocks as a whole.
 fn units(lines: &[Line<'_>]) -> Vec<Range<usize>> {
     let mut units = Vec::new();

@@ -74,6 +74,28 @@ fn two_insertions_at_one_place_are_in_order() {
     ]);
 }
 
+/// At the border of a change, too, a fence or a rule that both have is of each of them.
+#[test]
+fn no_fence_goes_where_an_insertion_and_a_change_touch() {
+    clean(&[
+        [
+            "intro\n",
+            "```\nmy code\n```\n",
+            "ran it:\n```sh\nmake\n```\nintro\n",
+            "ran it:\n```sh\nmake\n```\n```\nmy code\n```\n",
+        ],
+        [
+            "intro\nold\n",
+            "intro\n```\nnote\n```\nold\n",
+            "intro\n```\nblock\n```\n",
+            "intro\n```\nnote\n```\n```\nblock\n```\n",
+        ],
+        ["intro\n", "---\nmine\n", "theirs\n---\nintro\n", "theirs\n---\n---\nmine\n"],
+        // What is the same in both is there once.
+        ["intro\n", "```\nsame\n```\nmine\n", "```\nsame\n```\nintro\n", "```\nsame\n```\nmine\n"],
+    ]);
+}
+
 #[test]
 fn changes_that_touch_are_both_made() {
     clean(&[
