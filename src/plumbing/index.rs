@@ -150,6 +150,10 @@ impl HeldIndex<'_> {
         self.copy()?;
         let line = self.repo.index_line(path, entry);
         self.repo.git.expect(&self.on_copy(&["update-index", "-z", "--index-info"]).stdin(&line))?;
+        for flag in entry.map_or(Vec::new(), |_| self.repo.flags_at(&self.admin, path)) {
+            let call = self.on_copy(&["update-index", "-z", flag, "--stdin"]);
+            self.repo.git.expect(&call.stdin(&[path.as_bytes(), b"\0"].concat()))?;
+        }
         self.publish().map(|()| true)
     }
 

@@ -17,6 +17,10 @@ const MODE: Range<usize> = 24..28;
 const NAME_LENGTH: u16 = 0x0fff;
 const STAGE: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
+/// A person said that the file is not to be looked at.
+const ASSUME_VALID: u16 = 0x8000;
+/// Of the flags that come after the others where there are more: nothing is staged, only that something will be.
+const INTENT_TO_ADD: u16 = 0x2000;
 
 /// Extensions that stay as they are where an entry is replaced: what was resolved, untracked files, where the entries
 /// are. Of others it is not known here.
@@ -62,20 +66,24 @@ impl<'b> IndexFile<'b> {
         is_whole.then_some(file)
     }
 
-    /// What it has at the path; the outer `None` where that cannot be told plainly.
+    /// What it has at the path, which is nothing where that is only meant to be added; the outer `None` where it cannot
+    /// be told plainly.
     pub fn entry(&self) -> Option<Option<(Mode, Oid)>> {
         let Some(entry) = self.found.first() else { return Some(None) };
         let entry = self.plain(entry)?;
+        if self.is_intent(entry) {
+            return Some(None);
+        }
         let bits = word(self.bytes, entry.at + MODE.start)?;
         let oid = self.bytes.get(entry.at + STAT..entry.at + STAT + self.width)?;
         Some(Some((Mode::of_octal(bits)?, Oid::from_bytes(oid)?)))
     }
 
     /// The bytes with another entry at the path, of a file that nothing is known of, as `git update-index
-    /// --index-info` makes it. `None` where there is no plain entry, or something unknown depends on it.
+    /// --index-info` makes it, but that a file that is not to be looked at stays so. `None` where there is no plain entry, or something unknown depends on it.
     pub fn replaced(&self, path: &BStr, (mode, oid): (Mode, Oid)) -> Option<Vec<u8>> {
         let entry = self.plain(self.found.first()?)?;
-        if entry.flags & EXTENDED != 0 {
+        if self.is_intent(entry) {
             return None;
         }
         let mut new = Vec::with_capacity(self.bytes.len() + STAT);
@@ -84,7 +92,8 @@ impl<'b> IndexFile<'b> {
         new[entry.at..entry.at + STAT].fill(0);
         new[entry.at + MODE.start..entry.at + MODE.end].copy_from_slice(&mode.octal().to_be_bytes());
         new[entry.at + STAT..flags].copy_from_slice(oid.as_bytes());
-        new[flags..flags + 2].copy_from_slice(&(entry.flags & NAME_LENGTH).to_be_bytes());
+        let kept = entry.flags & (NAME_LENGTH | EXTENDED | ASSUME_VALID);
+        new[flags..flags + 2].copy_from_slice(&kept.to_be_bytes());
         self.extend(&mut new, path)?;
         let sum = &self.bytes[self.extensions.end..];
         // A person may have git leave it out.
@@ -96,6 +105,12 @@ impl<'b> IndexFile<'b> {
     /// The only one of the path, if it is of no conflict.
     fn plain<'e>(&self, entry: &'e Entry) -> Option<&'e Entry> {
         (self.found.len() == 1 && !entry.is_below && entry.flags & STAGE == 0).then_some(entry)
+    }
+
+    fn is_intent(&self, entry: &Entry) -> bool {
+        let more = entry.at + STAT + self.width + 2;
+        let more = self.bytes.get(more..).and_then(<[u8]>::first_chunk).map(|more| u16::from_be_bytes(*more));
+        entry.flags & EXTENDED != 0 && more.is_some_and(|more| more & INTENT_TO_ADD != 0)
     }
 
     /// The extensions with the trees of the path as unknown.
@@ -291,8 +306,28 @@ mod tests {
         let found = index(dir.path());
         let new = IndexFile::read(&found, 20, "b".into()).unwrap();
         assert_eq!(word(&found, 4), Some(3));
+        assert_eq!(new.entry(), Some(None));
         assert!(new.replaced("b".into(), (Mode::File, blob(dir.path()))).is_none());
         is_as_git_makes_it(dir.path(), "version 3");
+    }
+
+    #[test]
+    fn what_git_is_not_to_look_at_stays_so() {
+        for (flag, shown) in [("--assume-unchanged", "h"), ("--skip-worktree", "S")] {
+            for format in ["sha1", "sha256"] {
+                let dir = tempfile::tempdir().unwrap();
+                committed(dir.path(), format, &[]);
+                git(dir.path(), &["update-index", flag, "a/b/c"], b"");
+                let (before, oid) = (index(dir.path()), blob(dir.path()));
+                let read = IndexFile::read(&before, oid.as_bytes().len(), "a/b/c".into()).unwrap();
+                let new = read.replaced("a/b/c".into(), (Mode::File, oid)).unwrap();
+                fs::write(dir.path().join(".git/index"), new).unwrap();
+                let said = git(dir.path(), &["ls-files", "-v", "a/b/c"], b"");
+                assert_eq!(said.as_bstr(), format!("{shown} a/b/c\n").as_str(), "{flag}");
+                let said = git(dir.path(), &["ls-files", "--stage", "a/b/c"], b"");
+                assert_eq!(said.as_bstr(), format!("100644 {oid} 0\ta/b/c\n").as_str(), "{flag}");
+            }
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::plumbing::worktree::in_worktree;
 use bstr::BStr;
 use bstr::BString;
 use bstr::ByteSlice;
+use gix::index::entry::Flags;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -112,7 +113,7 @@ impl Repo {
         Ok(oid)
     }
 
-    /// What the index of the worktree has at `path`; `None` where it cannot be told plainly: several stages, a folder
+    /// What the index of the worktree has at `path`, which is nothing where that is only meant to be added; `None` where it cannot be told plainly: several stages, a folder
     /// in its place, an index of a kind that is not read here.
     pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Result<Option<Option<(Mode, Oid)>>> {
         let file = admin.dir.join("index");
@@ -134,11 +135,23 @@ impl Repo {
             None => Some(None),
             Some(range) if range.len() == 1 => {
                 let entry = &index.entries()[range.start];
+                if entry.flags.contains(Flags::INTENT_TO_ADD) {
+                    return Some(None);
+                }
                 let mode = Mode::of_octal(entry.mode.bits())?;
                 Some(Some((mode, crate::plumbing::objects::oid_of(&entry.id))))
             }
             Some(_) => None,
         }
+    }
+
+    /// What `update-index` is told to keep of the entry at `path`: that git is not to look at the file.
+    pub(super) fn flags_at(&self, admin: &Admin, path: &BStr) -> Vec<&'static str> {
+        let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
+        let index = gix::index::File::at(admin.dir.join("index"), self.objects.hash, true, options);
+        let flags = index.ok().and_then(|index| index.entry_by_path(path).map(|entry| entry.flags));
+        let kept = [(Flags::ASSUME_VALID, "--assume-unchanged"), (Flags::SKIP_WORKTREE, "--skip-worktree")];
+        kept.into_iter().filter(|(flag, _)| flags.is_some_and(|has| has.contains(*flag))).map(|(_, word)| word).collect()
     }
 
     /// A commit object that git signs as the person has set it up. The inner error is git's own.

@@ -5,6 +5,7 @@ use super::ID;
 use super::block;
 use super::exchange;
 use super::with_status;
+use crate::support::World;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -105,4 +106,38 @@ fn no_document_is_made_where_none_can_be() {
     }
     doc.run("turn fork", &["1", "kept/fork.md"]).ok();
     world.skein(&["doc", "init", "kept/new.md"]).ok();
+}
+
+/// What is only meant to be added is not staged: the person's next commit must not take the document away again.
+#[test]
+fn a_document_that_is_meant_to_be_added_stays_in_the_next_commit() {
+    for version in ["2", "4"] {
+        let doc = Doc::in_world(World::in_memory(), "t.md");
+        doc.put(&exchange("Q?\n"));
+        doc.world.git(["add", "-N", "t.md"]);
+        doc.world.git(["update-index", "--index-version", version]);
+        doc.send();
+        doc.respond("A.\n");
+        doc.is(&exchange("Q?\n\nA.\n\n"));
+        doc.world.write("b.txt", "mine\n");
+        doc.world.git(["add", "b.txt"]);
+        doc.world.git(["commit", "-qm", "mine"]);
+        doc.is(&exchange("Q?\n\nA.\n\n"));
+    }
+}
+
+#[test]
+fn what_git_is_not_to_look_at_stays_so() {
+    for (flag, shown) in [("--assume-unchanged", "h t.md"), ("--skip-worktree", "S t.md")] {
+        for version in ["2", "4"] {
+            let doc = Doc::new(&exchange("Q?\n"));
+            doc.world.git(["update-index", flag, "t.md"]);
+            doc.world.git(["update-index", "--index-version", version]);
+            doc.send();
+            doc.respond("A.\n");
+            assert_eq!(doc.world.git(["ls-files", "-v", "t.md"]), shown, "version {version}");
+            doc.is(&exchange("Q?\n\nA.\n\n"));
+            assert_eq!(doc.blob(":t.md"), doc.text());
+        }
+    }
 }
