@@ -113,6 +113,13 @@ impl Repo {
         Ok(oid)
     }
 
+    /// What blob `oid` would be in a file at `path`.
+    pub fn read_converted(&self, admin: &Admin, path: &BStr, oid: Oid) -> Result<Vec<u8>> {
+        let path = format!("--path={}", path.to_str_lossy());
+        let call = in_worktree(admin, &["cat-file", "--filters", &path, &oid.to_string()]);
+        Ok(self.git.expect(&call)?.stdout)
+    }
+
     /// What the index of the worktree has at `path`, which is nothing where that is only meant to be added; `None` where it cannot be told plainly: several stages, a folder
     /// in its place, an index of a kind that is not read here.
     pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Result<Option<Option<(Mode, Oid)>>> {

@@ -141,3 +141,41 @@ fn what_git_is_not_to_look_at_stays_so() {
         }
     }
 }
+
+/// A filter of the person's that turns what git has into what the file has, and back.
+#[test]
+fn what_git_has_in_another_form_is_merged_as_the_file_has_it() {
+    let text = exchange("Q?\n");
+    let rotten = |text: &str| {
+        let turn = |c: char| match c {
+            'a'..='m' | 'A'..='M' => char::from(c as u8 + 13),
+            'n'..='z' | 'N'..='Z' => char::from(c as u8 - 13),
+            c => c,
+        };
+        text.chars().map(turn).collect::<String>()
+    };
+    let doc = Doc::in_world(World::in_memory(), "t.md");
+    let world = &doc.world;
+    for way in ["clean", "smudge"] {
+        world.git(["config", &format!("filter.rot.{way}"), "tr a-zA-Z n-za-mN-ZA-M"]);
+    }
+    world.write(".gitattributes", "*.md filter=rot\n");
+    doc.put(&text);
+    world.commit("the document");
+    assert_eq!(doc.head(), rotten(&text));
+    doc.send();
+    doc.respond("A.\n");
+    assert_eq!(doc.head(), rotten(&exchange("Q?\n\nA.\n\n")));
+    // Nobody asked.
+    doc.respond("A note.\n");
+    let noted = exchange("Q?\n\nA.\n\nA note.\n\n");
+    assert_eq!((doc.text(), doc.head()), (noted.clone(), rotten(&noted)));
+    // The person has committed meanwhile, before the answer and after it was sent.
+    doc.send_after(&noted.replace("# T", "# Title").replace("A note.\n", "A note.\n\nMore?\n"));
+    world.write("t.md", &doc.text().replace("# Title", "# Title, mine"));
+    world.git(["commit", "-qam", "mine"]);
+    doc.respond("B.\n");
+    let last = exchange("Q?\n\nA.\n\nA note.\n\nMore?\n\nB.\n\n").replace("# T", "# Title, mine");
+    assert_eq!((doc.text(), doc.head()), (last.clone(), rotten(&last)));
+    assert_eq!(world.git(["status", "--porcelain"]), "");
+}

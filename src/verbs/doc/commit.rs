@@ -23,6 +23,7 @@ use crate::state::Draft;
 use crate::state::OVER;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
+use crate::state::turn_file;
 use crate::verbs::checkout;
 use crate::verbs::doc::contribute::moved;
 use crate::verbs::doc::contribute::next_record;
@@ -286,22 +287,42 @@ fn content(
     known: String,
 ) -> Result<Oid> {
     let repo = &session.repo;
-    let base = match state.file(repo, COMMITTED)? {
-        None => state.file(repo, BASELINE)?,
-        base => base,
-    };
-    let theirs = match target.entry {
-        Some((Mode::File | Mode::Executable, old)) => {
-            Some(String::from_utf8_lossy(&repo.objects.blob(old)?).into_owned())
-        }
-        _ => None,
-    };
-    let text = to_commit(base.as_deref(), state.file(repo, OVER)?.as_deref(), theirs.as_deref(), known);
     let home = session.own_folder();
-    if repo.may_convert_path(&open.admin, open.name.as_bstr(), &session.config, home.as_deref()) {
+    let converts = repo.may_convert_path(&open.admin, open.name.as_bstr(), &session.config, home.as_deref());
+    // As git has it, it is compared and merged as the file would have it.
+    let in_file = |oid: Oid| match converts {
+        true => repo.read_converted(&open.admin, open.name.as_bstr(), oid),
+        false => repo.objects.blob(oid),
+    };
+    let of_branch = target.entry.filter(|(mode, _)| matches!(mode, Mode::File | Mode::Executable));
+    let base = state.oid(repo, COMMITTED)?.map_or_else(|| state.oid(repo, BASELINE), |base| Ok(Some(base)))?;
+    let is_untouched = base.is_some() && base == of_branch.map(|(_, old)| old);
+    let text = if is_untouched {
+        known
+    } else {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let base = match base {
+            Some(base) if is_of_branch(session, state, base)? => Some(in_file(base)?),
+            base => base.map(|base| repo.objects.blob(base)).transpose()?,
+        };
+        let theirs = of_branch.map(|(_, old)| in_file(old)).transpose()?.map(text);
+        let sent = state.file(repo, OVER)?;
+        to_commit(base.map(text).as_deref(), sent.as_deref(), theirs.as_deref(), known)
+    };
+    if converts {
         return repo.write_converted(&open.admin, open.name.as_bstr(), text.as_bytes());
     }
     repo.objects.write_blob(text.as_bytes())
+}
+
+/// Whether that is what the branch had when a turn was sent: git's version, and not one of the file.
+fn is_of_branch(session: &Session<'_>, state: &DocState, base: Oid) -> Result<bool> {
+    for n in state.record.committed + 1..=state.record.turns {
+        if state.oid(&session.repo, &turn_file(n, "head"))? == Some(base) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn mode(session: &Session<'_>, open: &Open, target: &Target) -> Mode {
