@@ -84,6 +84,16 @@ pub fn lay_beside(path: &Path, beside: &Path, new: &[u8]) -> Result<()> {
 /// what comes out is looked at.
 pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
     let failed = |e| failure("replacing", path, e);
+    let done = exchange(path, beside, seen)?;
+    if done {
+        fault::file().and_then(|()| forget(beside)).map_err(failed)?;
+    }
+    Ok(done)
+}
+
+/// The same, and what was there stays beside.
+pub fn exchange(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
+    let failed = |e| failure("replacing", path, e);
     fault::file().map_err(failed)?;
     match read(path) {
         Ok(now) if now == seen => {}
@@ -106,9 +116,7 @@ pub fn swap(path: &Path, beside: &Path, seen: &[u8]) -> Result<bool> {
         renameat_with(CWD, path, CWD, beside, RenameFlags::EXCHANGE).map_err(|e| failed(e.into()))?;
         return Ok(false);
     }
-    sync_dir(parent(path))?;
-    fault::file().and_then(|()| forget(beside)).map_err(failed)?;
-    Ok(true)
+    sync_dir(parent(path)).map(|()| true)
 }
 
 /// What the file itself holds, and nothing that it leads to.

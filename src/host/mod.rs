@@ -46,6 +46,7 @@ pub use chain::read_input;
 pub use chain::run_chained;
 pub use clock::Clock;
 pub use edited::beside;
+pub use edited::exchange;
 pub use edited::lay_beside;
 pub use edited::left_beside;
 pub use edited::read_at_rest;

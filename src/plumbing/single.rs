@@ -158,7 +158,10 @@ impl Repo {
         let index = gix::index::File::at(admin.dir.join("index"), self.objects.hash, true, options);
         let flags = index.ok().and_then(|index| index.entry_by_path(path).map(|entry| entry.flags));
         let kept = [(Flags::ASSUME_VALID, "--assume-unchanged"), (Flags::SKIP_WORKTREE, "--skip-worktree")];
-        kept.into_iter().filter(|(flag, _)| flags.is_some_and(|has| has.contains(*flag))).map(|(_, word)| word).collect()
+        kept.into_iter()
+            .filter(|(flag, _)| flags.is_some_and(|has| has.contains(*flag)))
+            .map(|(_, word)| word)
+            .collect()
     }
 
     /// A commit object that git signs as the person has set it up. The inner error is git's own.

@@ -34,6 +34,8 @@ pub const UNDER: &str = "under";
 /// What the newest write merged: [`Wrote`] tells of them, and here they live.
 pub const LAST_BEFORE: &str = "last/before";
 pub const LAST_AFTER: &str = "last/after";
+/// What somebody saved in the middle of a write that died, where it could not be brought into the file.
+pub const LAST_LEFT: &str = "last/left";
 const META: &str = "meta.json";
 
 /// More turns than anybody has.

@@ -37,6 +37,7 @@ pub use document::DocState;
 pub use document::DocStep;
 pub use document::LAST_AFTER;
 pub use document::LAST_BEFORE;
+pub use document::LAST_LEFT;
 pub use document::OVER;
 pub use document::TEXT;
 pub use document::TurnRecord;

@@ -60,7 +60,9 @@ fn a_turn_taken_back_after_a_reset_commits_nothing() {
         assert_eq!(doc.text(), exchange(said));
         doc.run("commit", &[]).ok();
         assert_eq!(doc.world.head(), head, "{verb}");
-        assert!(!doc.world.try_git(["cat-file", "-e", &format!("refs/skein/doc/{ID}:text")]).status.success());
+        assert!(
+            !doc.world.try_git(["cat-file", "-e", &format!("refs/skein/doc/{ID}:text")]).status.success()
+        );
     }
     doc.change("A.", "A. More?");
     doc.send();
@@ -178,4 +180,85 @@ fn what_git_has_in_another_form_is_merged_as_the_file_has_it() {
     let last = exchange("Q?\n\nA.\n\nA note.\n\nMore?\n\nB.\n\n").replace("# T", "# Title, mine");
     assert_eq!((doc.text(), doc.head()), (last.clone(), rotten(&last)));
     assert_eq!(world.git(["status", "--porcelain"]), "");
+}
+
+/// A world in which the newest write died at this point of it.
+fn died(doc: &Doc, point: &str, answer: &str) {
+    let mut command = doc.command("write", &[]);
+    command.env("SKEIN_FAULT", format!("{point}:1:kill"));
+    super::fed(command, answer);
+    assert!(doc.world.path(BESIDE).exists(), "{point} was not reached");
+}
+
+/// An editor saved after the file was read and before it was replaced, and the write died before it saw that.
+#[test]
+fn what_was_saved_while_a_write_died_comes_back() {
+    let said = |said: &str| with_status("red\n", said);
+    let doc = Doc::new(&said("Q?\n"));
+    doc.send();
+    died(&doc, "document: swapped", "A.\n");
+    fs::write(doc.world.path(BESIDE), said("Q?\nKEYSTROKES\n")).unwrap();
+    doc.run("recover", &[]).ok();
+    assert_eq!(doc.text(), said("Q?\n\nA.\n\nKEYSTROKES\n"));
+    doc.run("commit", &[]).ok();
+    assert_eq!(doc.head(), said("Q?\n\nA.\n\n"));
+    doc.tidy();
+    // On the same words: the person's stand.
+    doc.send();
+    died(&doc, "document: swapped", &block("status", "green"));
+    fs::write(doc.world.path(BESIDE), doc.text().replace("green", "blue")).unwrap();
+    doc.run("recover", &[]).ok();
+    assert!(doc.text().contains("blue\n"), "{}", doc.text());
+    assert!(doc.run("conflicts", &[]).out.contains("green"));
+    doc.tidy();
+}
+
+/// The file was written since, too: both are kept, and what is told of them stays true.
+#[test]
+fn what_was_saved_while_a_write_died_is_kept_where_it_cannot_come_back() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    died(&doc, "document: swapped", "A.\n");
+    fs::write(doc.world.path(BESIDE), exchange("Q?\nKEYSTROKES\n")).unwrap();
+    doc.change("# T\n", "# Title\n");
+    let text = doc.text();
+    let told = doc.run("recover", &[]).ok().err;
+    assert_eq!(doc.text(), text);
+    doc.world.git(["gc", "-q", "--prune=now"]);
+    let named = told.split("git cat-file -p ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    assert_eq!(doc.blob(&named), exchange("Q?\nKEYSTROKES\n"), "{told}");
+    doc.tidy();
+}
+
+/// The step is published, and before the file is replaced the person writes the same words.
+#[test]
+fn a_conflict_that_comes_up_while_a_write_is_finished_is_recorded() {
+    let doc = Doc::new(&with_status("build is red\n", "Q?\n"));
+    doc.send();
+    died(&doc, "document: step published", &block("status", "build is green"));
+    doc.change("red", "blue");
+    let told = doc.run("recover", &[]).ok().err;
+    assert!(told.contains("git skein doc conflicts t.md"), "{told}");
+    assert_eq!(doc.text(), with_status("build is blue\n", "Q?\n"));
+    let found = doc.run("conflicts", &["--json"]).json()["result"]["conflicts"].clone();
+    assert_eq!((&found[0]["turn"], found.as_array().unwrap().len()), (&1.into(), 1), "{found}");
+    assert_eq!(found[0]["agent"], "build is green\n");
+    doc.run("resolve", &["1", "--theirs"]).ok();
+    assert_eq!(doc.text(), with_status("build is green\n", "Q?\n"));
+    doc.tidy();
+}
+
+/// One that was recorded before it died is not recorded again.
+#[test]
+fn a_conflict_on_the_record_is_there_once() {
+    let doc = Doc::new(&with_status("build is red\n", "Q?\n"));
+    doc.send();
+    doc.change("red", "blue");
+    died(&doc, "document: step published", &(block("status", "build is green") + "\nA.\n"));
+    doc.change("Q?\n", "Q?\nMore?\n");
+    doc.run("recover", &[]).ok();
+    assert_eq!(doc.text(), with_status("build is blue\n", "Q?\n\nA.\n\nMore?\n"));
+    let found = doc.run("conflicts", &["--json"]).json()["result"]["conflicts"].clone();
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+    doc.tidy();
 }

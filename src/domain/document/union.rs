@@ -64,7 +64,9 @@ pub fn telling(line: &Line<'_>) -> bool {
 pub fn whole(before: &[Line<'_>], next: &[Line<'_>], len: usize) -> bool {
     let (start, lines) = (before.len() - len, &next[..len]);
     let tells = lines.iter().any(telling) || lines.iter().all(|line| line.text.trim().is_empty());
-    tells && units(before).iter().any(|unit| unit.start == start) && units(next).iter().any(|unit| unit.end == len)
+    tells
+        && units(before).iter().any(|unit| unit.start == start)
+        && units(next).iter().any(|unit| unit.end == len)
 }
 
 /// Lines, and fenced blocks as a whole.

@@ -295,7 +295,8 @@ fn content(
         false => repo.objects.blob(oid),
     };
     let of_branch = target.entry.filter(|(mode, _)| matches!(mode, Mode::File | Mode::Executable));
-    let base = state.oid(repo, COMMITTED)?.map_or_else(|| state.oid(repo, BASELINE), |base| Ok(Some(base)))?;
+    let base =
+        state.oid(repo, COMMITTED)?.map_or_else(|| state.oid(repo, BASELINE), |base| Ok(Some(base)))?;
     let is_untouched = base.is_some() && base == of_branch.map(|(_, old)| old);
     let text = if is_untouched {
         known

@@ -3,12 +3,16 @@
 //! is finished by the next one.
 
 use crate::domain::Failure;
+use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::document::Clash;
 use crate::domain::document::Grafted;
 use crate::domain::document::Touched;
+use crate::domain::document::common;
 use crate::host::beside;
+use crate::host::exchange;
 use crate::host::lay_beside;
 use crate::host::left_beside;
 use crate::host::swap;
@@ -21,9 +25,11 @@ use crate::state::DocStep;
 use crate::state::Draft;
 use crate::state::LAST_AFTER;
 use crate::state::LAST_BEFORE;
+use crate::state::LAST_LEFT;
 use crate::state::TEXT;
 use crate::state::VERSION;
 use crate::state::Wrote;
+use crate::state::turn_file;
 use crate::verbs::doc::open::Held;
 use crate::verbs::doc::open::Open;
 use crate::verbs::doc::open::restless;
@@ -151,7 +157,7 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
         });
         let mut step = left.take().unwrap_or_default();
         if done.conflicts.is_empty() {
-            done.conflicts = record_conflicts(&mut made.record, made.turn, &grafted);
+            done.conflicts = record_conflicts(&mut made.record, made.turn, &grafted.clashes);
             for conflict in &done.conflicts {
                 step.put_conflict(repo, conflict)?;
             }
@@ -170,9 +176,13 @@ pub fn contribute(session: &Session<'_>, held: &mut Held, mut made: Contribution
     Err(restless(&held.open.place, RECOVER))
 }
 
-fn record_conflicts(record: &mut DocRecord, turn: u32, grafted: &Grafted) -> Vec<ConflictRecord> {
+fn record_conflicts(
+    record: &mut DocRecord,
+    turn: u32,
+    clashes: &[(Option<String>, Clash)],
+) -> Vec<ConflictRecord> {
     let mut found = Vec::new();
-    for (component, clash) in &grafted.clashes {
+    for (component, clash) in clashes {
         record.conflicts += 1;
         found.push(ConflictRecord {
             v: VERSION,
@@ -229,38 +239,12 @@ pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool
         // It had changed places: this is what was there before.
         Some(wrote) if oid == wrote.person => {}
         // Its step was published, and the file not replaced.
-        Some(wrote) if oid == wrote.merged => {
-            open.look_again(session)?;
-            let text = |oid| -> Result<String> {
-                Ok(String::from_utf8_lossy(&repo.objects.blob(oid)?).into_owned())
-            };
-            let (before, after) = (text(wrote.before)?, text(wrote.after)?);
-            for _ in 0..ROUNDS {
-                let new = open.graft(&before, &open.text, &after, &wrote.touched)?.text;
-                let (seen, file) = (open.text.clone(), Laid::lay(open, &new)?);
-                let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
-                let now = Wrote { person: hash(&seen)?, merged: hash(&new)?, ..wrote.clone() };
-                if now != wrote
-                    && let Some(state) = &open.state
-                {
-                    let record = DocRecord { wrote: Some(now), ..state.record.clone() };
-                    let edit = DocStep::default().commit(
-                        repo,
-                        Some(state),
-                        &record,
-                        session.clock.now_secs(),
-                        "an interrupted write, finished",
-                    )?;
-                    put(session, open, edit)?;
-                }
-                if file.take_place(open, &seen)? {
-                    open.text = new;
-                    session.tell(format!("{}: an interrupted answer is in the file now", open.place.shown));
-                    return Ok(true);
-                }
-                open.look_again(session)?;
-            }
-            return Err(restless(&open.place, RECOVER));
+        Some(wrote) if oid == wrote.merged || change_back(session, open, &wrote, &left)? => {
+            bring_written(session, open, wrote)?;
+            return Ok(true);
+        }
+        Some(wrote) if is_typed(session, open, &wrote, &left)? && has_more(open, &left) => {
+            keep(session, open, &left)?;
         }
         // Its step was never published, or somebody has written into it.
         _ => {
@@ -274,4 +258,130 @@ pub fn finish_interrupted(session: &Session<'_>, open: &mut Open) -> Result<bool
     }
     crate::host::remove_tree(&at)?;
     Ok(true)
+}
+
+/// Merges the newest write into the file as it is now.
+fn bring_written(session: &Session<'_>, open: &mut Open, wrote: Wrote) -> Result<()> {
+    let repo = &session.repo;
+    open.look_again(session)?;
+    let (before, after) = (text_of(session, wrote.before)?, text_of(session, wrote.after)?);
+    let mut told = 0;
+    for _ in 0..ROUNDS {
+        let Grafted { text: new, clashes, missing } =
+            open.graft(&before, &open.text, &after, &wrote.touched)?;
+        let (seen, file) = (open.text.clone(), Laid::lay(open, &new)?);
+        let hash = |text: &str| repo.objects.hash_blob(text.as_bytes());
+        let now = Wrote { person: hash(&seen)?, merged: hash(&new)?, ..wrote.clone() };
+        if let Some(state) = open.state.clone() {
+            let mut record = DocRecord { wrote: Some(now), ..state.record.clone() };
+            let mut step = DocStep::default();
+            for conflict in conflicts_since(session, (&state, &mut record), &wrote, clashes)? {
+                step.put_conflict(repo, &conflict)?;
+                told += 1;
+            }
+            if record != state.record {
+                let (now, subject) = (session.clock.now_secs(), "an interrupted write, finished");
+                let edit = step.commit(repo, Some(&state), &record, now, subject)?;
+                put(session, open, edit)?;
+            }
+        }
+        if file.take_place(open, &seen)? {
+            open.text = new;
+            tell_finished(session, open, told, &missing);
+            return Ok(());
+        }
+        open.look_again(session)?;
+    }
+    Err(restless(&open.place, RECOVER))
+}
+
+fn tell_finished(session: &Session<'_>, open: &Open, conflicts: usize, missing: &[String]) {
+    let shown = &open.place.shown;
+    session.tell(format!("{shown}: an interrupted answer is in the file now"));
+    for name in missing {
+        session.tell(format!("{shown}: its block for {name} went nowhere: it was removed meanwhile"));
+    }
+    if conflicts > 0 {
+        let shown = crate::host::quoted(shown);
+        session.tell(format!("in conflict with what you wrote meanwhile: git skein doc conflicts {shown}"));
+    }
+}
+
+/// Conflicts of the newest write that are not on the record: the person wrote the same words after it was published.
+fn conflicts_since(
+    session: &Session<'_>,
+    (state, record): (&DocState, &mut DocRecord),
+    wrote: &Wrote,
+    mut clashes: Vec<(Option<String>, Clash)>,
+) -> Result<Vec<ConflictRecord>> {
+    if clashes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let turn = turn_of(session, state, wrote)?;
+    for n in 1..=state.record.conflicts {
+        let Some(known) = state.conflict(&session.repo, n)?.filter(|known| known.turn == turn) else {
+            continue;
+        };
+        clashes.retain(|(component, clash)| {
+            (component, &clash.base, &clash.agent) != (&known.component, &known.base, &known.agent)
+        });
+    }
+    Ok(record_conflicts(record, turn, &clashes))
+}
+
+/// The turn that a write is of; else the newest.
+fn turn_of(session: &Session<'_>, state: &DocState, wrote: &Wrote) -> Result<u32> {
+    for n in (1..=state.record.turns).rev() {
+        let of = |name: &str| state.oid(&session.repo, &turn_file(n, name));
+        let found = (of("before")?, of("after")?);
+        let (before, after) = (Some(wrote.before), Some(wrote.after));
+        if found == (before, after) || found == (after, before) {
+            return Ok(n);
+        }
+    }
+    Ok(state.record.turns)
+}
+
+fn text_of(session: &Session<'_>, oid: Oid) -> Result<String> {
+    Ok(String::from_utf8_lossy(&session.repo.objects.blob(oid)?).into_owned())
+}
+
+/// Whether what lies beside has nothing of the newest write: somebody saved it just before that took the place of the
+/// file.
+fn is_typed(session: &Session<'_>, open: &Open, wrote: &Wrote, left: &[u8]) -> Result<bool> {
+    let Ok(left) = str::from_utf8(left) else { return Ok(true) };
+    let (before, after) = (text_of(session, wrote.before)?, text_of(session, wrote.after)?);
+    let grafted = open.graft(&before, left, &after, &wrote.touched);
+    Ok(grafted.map_or(true, |grafted| grafted.text != left || !grafted.clashes.is_empty()))
+}
+
+/// What was typed takes its place again, if the file still is what was written: then that is merged into it as if nobody
+/// had died.
+fn change_back(session: &Session<'_>, open: &Open, wrote: &Wrote, left: &[u8]) -> Result<bool> {
+    let (written, path) = (open.text.as_bytes(), &open.place.path);
+    Ok(session.repo.objects.hash_blob(written)? == wrote.merged
+        && is_typed(session, open, wrote, left)?
+        && exchange(path, &beside(path), written)?)
+}
+
+/// Whether there are lines in it that the file has not.
+fn has_more(open: &Open, left: &[u8]) -> bool {
+    let left = String::from_utf8_lossy(left);
+    common(&left, &open.text) != left
+}
+
+/// Keeps what somebody typed with the document: git does not remove what a ref leads to.
+fn keep(session: &Session<'_>, open: &mut Open, left: &[u8]) -> Result<()> {
+    let Some(state) = open.state.clone() else { return Ok(()) };
+    let mut step = DocStep::default();
+    let kept = step.put(&session.repo, LAST_LEFT, left)?;
+    let now = session.clock.now_secs();
+    let edit =
+        step.commit(&session.repo, Some(&state), &state.record, now, "what was typed meanwhile, kept")?;
+    put(session, open, edit)?;
+    session.tell(format!(
+        "{}: a write was interrupted, and what had been saved just before is not in the file: git cat-file -p {kept}",
+        open.place.shown
+    ));
+    Ok(())
 }
