@@ -1,5 +1,6 @@
 //! Session documents, through the built binary: what a person and an agent write, byte for byte.
 
+mod again;
 mod baseline;
 mod bytes;
 mod git;

@@ -28,6 +28,7 @@ use crate::domain::document::to_commit;
 use crate::state::COMMITTED;
 use crate::state::ConflictRecord;
 use crate::state::DocRecord;
+use crate::state::DocState;
 use crate::state::DocStep;
 use crate::state::OVER;
 use crate::state::TurnRecord;
@@ -290,22 +291,31 @@ impl Turn {
         if given.unasked {
             return Turn::unasked(session, held);
         }
-        let newest = given.turn.or(state.record.open.last().copied());
+        let newest = if given.turn.is_some() { given.turn } else { waiting(session, state)? };
         if let Some(n) = newest.filter(|n| state.record.open.contains(n)) {
             let record = state.turn(repo, n)?.ok_or_else(|| no_turn(held, n))?;
             let before = state.file(repo, &turn_file(n, "before"))?.unwrap_or_default();
             let known = state.file(repo, &turn_file(n, "known"))?;
             return Ok(Turn { record, before, known, already: false });
         }
-        let last = given.turn.unwrap_or(state.record.turns);
-        let same = state.file(repo, &turn_file(last, "response"))?.is_some_and(|text| text == given.text);
-        match (state.turn(repo, last)?, given.turn) {
-            (Some(record), _) if same && record.failed.is_none() => {
-                Ok(Turn { record, before: String::new(), known: None, already: true })
+        let Some(n) = given.turn else {
+            return match last_answer(session, state)? {
+                Some((record, said)) if said == given.text => Ok(Turn::again(record)),
+                _ => Turn::unasked(session, held),
+            };
+        };
+        let stands = !state.record.undone.contains(&n);
+        match (state.turn(repo, n)?, state.file(repo, &turn_file(n, "response"))?) {
+            (Some(record), Some(said)) if stands && said == given.text && record.failed.is_none() => {
+                Ok(Turn::again(record))
             }
-            (_, Some(n)) => Err(no_turn(held, n)),
-            _ => Turn::unasked(session, held),
+            _ => Err(no_turn(held, n)),
         }
+    }
+
+    /// It has this answer, and nothing is to be done.
+    fn again(record: TurnRecord) -> Turn {
+        Turn { record, before: String::new(), known: None, already: true }
     }
 
     /// What else was answered since it was sent.
@@ -318,13 +328,8 @@ impl Turn {
         if state.oid(repo, UNDER)? == state.oid(repo, &turn_file(n, UNDER))? {
             return Ok(Since::Nothing(self.known.clone()));
         }
-        for newer in n + 1..=state.record.turns {
-            let turn = state.turn(repo, newer)?;
-            if turn
-                .is_some_and(|turn| turn.sent.is_some() && turn.answered.is_some() && turn.failed.is_none())
-            {
-                return Ok(Since::Newer);
-            }
+        if is_superseded(session, state, n)? {
+            return Ok(Since::Newer);
         }
         Ok(Since::Older(state.file(repo, UNDER)?.unwrap_or_default()))
     }
@@ -373,6 +378,36 @@ impl Turn {
         }
         Ok(())
     }
+}
+
+/// Whether a turn that was sent after turn `n` is answered.
+fn is_superseded(session: &Session<'_>, state: &DocState, n: u32) -> Result<bool> {
+    for newer in n + 1..=state.record.turns {
+        let turn = state.turn(&session.repo, newer)?;
+        if turn.is_some_and(|turn| turn.sent.is_some() && turn.answered.is_some() && turn.failed.is_none()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The turn that an answer is of which names none: the newest that waits. What was asked in it was asked again in those
+/// that were sent after it; once one of these is answered, only an answer that names it is of it.
+fn waiting(session: &Session<'_>, state: &DocState) -> Result<Option<u32>> {
+    let Some(n) = state.record.open.last().copied() else { return Ok(None) };
+    Ok(if is_superseded(session, state, n)? { None } else { Some(n) })
+}
+
+/// The newest answer that stands; what tools have edited since is none.
+fn last_answer(session: &Session<'_>, state: &DocState) -> Result<Option<(TurnRecord, String)>> {
+    for n in (1..=state.record.turns).rev().filter(|n| !state.record.undone.contains(n)) {
+        let Some(record) = state.turn(&session.repo, n)? else { continue };
+        let said = state.file(&session.repo, &turn_file(n, "response"))?.unwrap_or_default();
+        if record.answered.is_some() && record.failed.is_none() && !said.is_empty() {
+            return Ok(Some((record, said)));
+        }
+    }
+    Ok(None)
 }
 
 fn no_turn(held: &Held, n: u32) -> Failure {

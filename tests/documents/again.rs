@@ -1,0 +1,58 @@
+//! What is given again, superseded, refused half way, or taken back: nothing stands twice, and nothing is lost.
+
+use super::Doc;
+use super::block;
+use super::exchange;
+use super::with_status;
+
+/// The turns, newest first: number and how it stands.
+fn turns(doc: &Doc) -> Vec<(u64, String)> {
+    let said = doc.run("turns", &["--json"]).ok().json()["result"]["turns"].clone();
+    let rows = said.as_array().unwrap().iter();
+    rows.map(|row| (row["n"].as_u64().unwrap(), row["standing"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn an_answer_is_the_same_whatever_a_tool_has_edited_since() {
+    let doc = Doc::new(&with_status("open\n", "Q?\n"));
+    doc.send();
+    doc.respond("A1 answer\n");
+    doc.run("patch", &["status", "busy"]).ok();
+    let said = doc.respond("A1 answer\n");
+    assert!(said.out.contains("turn 1 has this very answer already"), "{}", said.out);
+    doc.is(&with_status("busy\n", "Q?\n\nA1 answer\n\n"));
+}
+
+#[test]
+fn an_answer_that_was_taken_back_is_given_anew() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.respond("A1\n");
+    doc.run("turn undo", &["1"]).ok();
+    doc.fed("respond", &["--turn", "1"], "A1\n").refused("no-such-turn", 1);
+    doc.respond("A1\n");
+    doc.is(&exchange("Q?\n\nA1\n\n"));
+    assert_eq!(turns(&doc), [(2, "answered".to_owned()), (1, "undone".to_owned())]);
+    // Now it stands.
+    doc.respond("A1\n");
+    doc.is(&exchange("Q?\n\nA1\n\n"));
+}
+
+#[test]
+fn what_was_asked_again_takes_no_answer_that_does_not_name_it() {
+    let doc = Doc::new(&with_status("red\n", ""));
+    doc.send();
+    doc.change("red", "amber");
+    doc.send();
+    let first = format!("A2\n{}", block("status", "green"));
+    doc.respond(&first);
+    // Given again it is the same, and no answer to the turn before.
+    doc.respond(&first);
+    doc.is(&with_status("green\n", "A2\n\n"));
+    doc.respond(&block("status", "blue"));
+    doc.is(&with_status("blue\n", "A2\n\n"));
+    doc.run("conflicts", &[]).ok();
+    // Whoever names it still answers it.
+    doc.fed("respond", &["--turn", "1"], "Late.\n").ok();
+    assert!(doc.text().contains("Late.\n"), "{}", doc.text());
+}
