@@ -56,3 +56,13 @@ fn what_was_asked_again_takes_no_answer_that_does_not_name_it() {
     doc.fed("respond", &["--turn", "1"], "Late.\n").ok();
     assert!(doc.text().contains("Late.\n"), "{}", doc.text());
 }
+
+#[test]
+fn what_may_not_be_told_of_is_not_written() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.world.skein(&["init"]).ok();
+    doc.world.write(".skein/components.toml", "[exchange]\npost_patch = \"true\"\n");
+    let (text, step) = (doc.text(), doc.step());
+    doc.run("patch", &["exchange", "one entry"]).refused("untrusted", 1);
+    assert_eq!((doc.text(), doc.step()), (text, step));
+}

@@ -54,6 +54,10 @@ pub fn patch(
     };
     let mut rule = rule(target, rules.of(component));
     rule.mode = mode.unwrap_or(rule.mode);
+    // What may not run afterwards is refused before anything is written.
+    if let Some(command) = &rule.post_patch {
+        rules.refuse_untrusted(session, command)?;
+    }
     let content = match &rule.pre_patch {
         Some(command) => rules.transformed(session, &held.open, component, command, content)?,
         None => content.to_owned(),

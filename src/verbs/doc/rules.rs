@@ -102,7 +102,8 @@ impl Rules {
         self.file.as_ref().map_or(FILES[0], |(file, _)| file)
     }
 
-    fn refuse_untrusted(&self, session: &Session<'_>, command: &str) -> Result<()> {
+    /// Refuses where nobody has trusted what the file says to run.
+    pub fn refuse_untrusted(&self, session: &Session<'_>, command: &str) -> Result<()> {
         let content = self.file.as_ref().map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         if is_trusted(session, content) {
             return Ok(());
