@@ -1,6 +1,7 @@
 //! What is given again, superseded, refused half way, or taken back: nothing stands twice, and nothing is lost.
 
 use super::Doc;
+use super::agent;
 use super::block;
 use super::exchange;
 use super::with_status;
@@ -55,6 +56,29 @@ fn what_was_asked_again_takes_no_answer_that_does_not_name_it() {
     // Whoever names it still answers it.
     doc.fed("respond", &["--turn", "1"], "Late.\n").ok();
     assert!(doc.text().contains("Late.\n"), "{}", doc.text());
+}
+
+#[test]
+fn an_answer_whose_commit_is_refused_is_told_as_given() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    let merging = doc.world.path(".git/MERGE_HEAD");
+    std::fs::write(&merging, format!("{}\n", doc.world.head())).unwrap();
+    let head = doc.head();
+    let said = doc.fed("respond", &[], "A1\n").refused("operation-in-progress", 1);
+    assert!(said.out.contains("turn 1 is answered (exchange)"), "{}", said.out);
+    assert_eq!((doc.text(), doc.head()), (exchange("Q?\n\nA1\n\n"), head));
+    let said = doc.fed("respond", &["--json"], "A1\n").code(1).json();
+    assert_eq!(said["error"]["token"], "operation-in-progress", "{said}");
+    assert_eq!((&said["result"]["answer"]["already"], &said["result"]["commit"]), (&true.into(), &().into()));
+    // An agent that is run is told of no less.
+    agent(&doc.world, "echo B");
+    doc.change("A1\n", "A1\n\nMore?\n");
+    let said = doc.run("run", &["--agent", "stub"]).refused("operation-in-progress", 1);
+    assert!(said.out.contains("turn 2 is answered (exchange)"), "{}", said.out);
+    std::fs::remove_file(merging).unwrap();
+    doc.respond("B");
+    doc.is(&exchange("Q?\n\nA1\n\nMore?\n\nB\n\n"));
 }
 
 #[test]

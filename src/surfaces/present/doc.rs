@@ -73,8 +73,12 @@ impl Page {
     }
 
     pub fn doc_responded(done: &Responded, json: bool) -> Page {
-        Page::of("doc respond", done, json, |done| answered(&done.answer) + &committed(&done.commit))
-            .ending(how(&done.answer))
+        Page::of("doc respond", done, json, |done| {
+            let commit = done.commit.as_ref().map(committed).unwrap_or_default();
+            answered(&done.answer) + &commit
+        })
+        .ending(how(&done.answer))
+        .but("doc respond", done.failed.as_ref(), json)
     }
 
     pub fn doc_committed(done: &Committed, json: bool) -> Page {
@@ -93,6 +97,7 @@ impl Page {
             }
         })
         .ending(exit)
+        .but("doc run", done.failed.as_ref(), json)
     }
 
     pub fn doc_edited(verb: &str, done: &Edited, json: bool) -> Page {

@@ -141,6 +141,18 @@ impl Page {
         Page { exit, err, cases, ..Page::text(out) }
     }
 
+    /// What it says is done, and what was to come after that failed.
+    pub fn but(self, verb: &str, failed: Option<&Failure>, json: bool) -> Page {
+        let Some(failure) = failed else { return self };
+        let more = Page::failure(verb, failure, false);
+        let mut out = self.out;
+        if json && let Ok(mut all) = serde_json::from_str::<serde_json::Value>(&out) {
+            all["error"] = error(failure);
+            out = harmless(&format!("{all:#}\n"));
+        }
+        Page { out, ..more }
+    }
+
     /// With what pipelines are told of it.
     pub fn telling(self, cases: Vec<Case>) -> Page {
         Page { cases, ..self }

@@ -447,13 +447,19 @@ fn kept(held: &Held, n: u32) -> Result<String> {
 #[derive(Debug, Serialize)]
 pub struct Responded {
     pub answer: Answered,
-    pub commit: Committed,
+    pub commit: Option<Committed>,
+    /// Why there is none; the answer stands all the same.
+    #[serde(skip)]
+    pub failed: Option<Failure>,
 }
 
 /// Brings an answer into the document and commits it.
 pub fn respond(session: &mut Session<'_>, place: Place, given: &Given) -> Result<Responded> {
     let mut held = Held::take(session, place, "doc respond")?;
     let answer = answer(session, &mut held, given)?;
-    let commit = commit_now(session, &mut held, Manner::default())?;
-    Ok(Responded { answer, commit })
+    let (commit, failed) = match commit_now(session, &mut held, Manner::default()) {
+        Ok(done) => (Some(done), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    Ok(Responded { answer, commit, failed })
 }

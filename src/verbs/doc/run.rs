@@ -68,6 +68,9 @@ pub struct Ran {
     pub agent: String,
     pub answer: Option<Answered>,
     pub commit: Option<Committed>,
+    /// Why the answer that stands is not committed.
+    #[serde(skip)]
+    pub failed: Option<Failure>,
 }
 
 pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result<Ran> {
@@ -89,6 +92,7 @@ pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result
         agent: chosen.name.clone(),
         answer: None,
         commit: None,
+        failed: None,
     };
     if request.dry_run {
         return Ok(ran);
@@ -129,7 +133,10 @@ pub fn run(session: &mut Session<'_>, place: Place, request: &Request) -> Result
         }
     }
     if !request.no_git {
-        ran.commit = Some(commit_now(session, &mut held, Manner::default())?);
+        match commit_now(session, &mut held, Manner::default()) {
+            Ok(done) => ran.commit = Some(done),
+            Err(failure) => ran.failed = Some(failure),
+        }
     }
     ran.prompt = Some(text);
     // The newest has the session; one before has nothing that is not on the record.
