@@ -90,3 +90,38 @@ fn what_may_not_be_told_of_is_not_written() {
     doc.run("patch", &["exchange", "one entry"]).refused("untrusted", 1);
     assert_eq!((doc.text(), doc.step()), (text, step));
 }
+
+#[test]
+fn what_goes_into_a_component_that_was_removed_is_not_known() {
+    let doc = Doc::new(&with_status("red\n", "Q?\n"));
+    doc.send();
+    doc.put(&exchange("Q?\n"));
+    let said = doc.fed("respond", &[], &block("status", "green")).code(1);
+    assert!(said.out.contains("nothing of the answer could be applied (turn 1)"), "{}", said.out);
+    assert!(said.out.contains("it was removed meanwhile"), "{}", said.out);
+    assert!(!said.out.contains("is answered") && !doc.head().contains("green"), "{}", said.out);
+    // The turn still waits for one.
+    let both = format!("A.\n{}", block("status", "green"));
+    let said = doc.fed("respond", &[], &both).code(1);
+    assert!(said.out.contains("turn 1 is answered (exchange)"), "{}", said.out);
+    assert_eq!(doc.text(), exchange("Q?\n\nA.\n\n"));
+    assert_eq!(doc.head(), with_status("red\n", "Q?\n\nA.\n\n"));
+}
+
+#[test]
+fn a_block_is_changed_on_its_way_in_as_a_patch_is() {
+    let doc = Doc::new(&with_status("open\n", "Q?\n"));
+    doc.send();
+    let text = doc.text();
+    let script = "[status]\npre_patch = \"tr a-z A-Z\"\n";
+    doc.world.write(".skein/components.toml", script);
+    let answer = block("status", "busy");
+    let said = doc.fed("write", &[], &answer).refused("untrusted", 1);
+    assert_eq!(doc.text(), text);
+    let kept = said.err.lines().find_map(|line| line.split_once("git show ")).unwrap().1;
+    assert_eq!(doc.blob(kept), answer);
+    let digest = said.err.lines().find_map(|line| line.trim().strip_prefix("digest: ")).unwrap();
+    doc.world.git(["config", "skein.trust", digest]);
+    doc.write(&answer);
+    assert_eq!(doc.text(), with_status("BUSY\n", "Q?\n"));
+}

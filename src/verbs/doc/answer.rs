@@ -7,17 +7,11 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Answer;
-use crate::domain::document::Format;
 use crate::domain::document::Knows;
 use crate::domain::document::Malformed;
 use crate::domain::document::Mode;
-use crate::domain::document::Patch;
 use crate::domain::document::Since;
-use crate::domain::document::Touched;
-use crate::domain::document::Unpatched;
 use crate::domain::document::answer as parse;
-use crate::domain::document::append_answer;
-use crate::domain::document::apply;
 use crate::domain::document::components;
 use crate::domain::document::filled;
 use crate::domain::document::front;
@@ -35,6 +29,11 @@ use crate::state::TurnRecord;
 use crate::state::UNDER;
 use crate::state::document_ref;
 use crate::state::turn_file;
+use crate::verbs::doc::blocks::Made;
+use crate::verbs::doc::blocks::REMOVED;
+use crate::verbs::doc::blocks::Target;
+use crate::verbs::doc::blocks::make;
+use crate::verbs::doc::blocks::tell_of;
 use crate::verbs::doc::commit::Committed;
 use crate::verbs::doc::commit::Manner;
 use crate::verbs::doc::commit::commit_now;
@@ -102,14 +101,6 @@ impl Answered {
     }
 }
 
-/// What an answer makes of a text.
-struct Made {
-    after: String,
-    touched: Touched,
-    patched: Vec<String>,
-    refused: Vec<(String, String)>,
-}
-
 /// Brings an answer into the document.
 pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<Answered> {
     if given.text.trim().is_empty() {
@@ -130,8 +121,15 @@ pub fn answer(session: &Session<'_>, held: &mut Held, given: &Given) -> Result<A
     let stamp = rules.stamp(session);
     turn.fill(held, &replaced(held, &parsed, &rules))?;
     let before = given.baseline.clone().unwrap_or_else(|| turn.before.clone());
-    let made = make(held, &before, &parsed, &rules, &stamp)?;
-    settle(session, held, turn, given, before, made)
+    let to = Target { session, held, rules: &rules, stamp: &stamp };
+    let made = match make(&to, &before, &parsed) {
+        Ok(made) => made,
+        Err(Failure::Refusal(why)) => return Err(keep(session, held, turn, given, *why)?),
+        Err(fault) => return Err(fault),
+    };
+    let done = settle(session, held, turn, given, before, made)?;
+    tell_of(session, &held.open, &rules, &done.patched);
+    Ok(done)
 }
 
 /// The components whose text goes when the answer comes in.
@@ -199,7 +197,8 @@ fn settle(
         held,
         Contribution { before, after, touched, known, turn: n, step, record, subject },
     )?;
-    refused.extend(missing.into_iter().map(|name| (name, "it was removed meanwhile".to_owned())));
+    let patched = patched.into_iter().filter(|name| !missing.contains(name)).collect();
+    refused.extend(missing.into_iter().map(|name| (name, REMOVED.to_owned())));
     Ok(Answered { patched, refused, conflicts, ..Answered::none(held, n)? })
 }
 
@@ -217,61 +216,6 @@ fn put_by(
     step.put_turn(&session.repo, &TurnRecord { failed, ..turn.record })?;
     publish(session, held, step, &record, &format!("turn {n} refused"))?;
     Ok(Answered { refused, ..Answered::none(held, n)? })
-}
-
-fn make(held: &Held, before: &str, parsed: &Answer, rules: &Rules, stamp: &str) -> Result<Made> {
-    let mut made = Made {
-        after: before.to_owned(),
-        touched: Touched::Nothing,
-        patched: Vec::new(),
-        refused: Vec::new(),
-    };
-    for patch in &parsed.patches {
-        put(&mut made, patch, rules, stamp);
-    }
-    if parsed.rest.is_empty() {
-        return Ok(made);
-    }
-    let named = components(&made.after).map_err(|why| malformed(&held.open.place, &why))?;
-    let home = ["exchange", "output"].iter().find(|home| named.iter().any(|found| found.name == **home));
-    match home {
-        Some(home) if held.open.front.fields.format == Format::Template => {
-            let rest = Patch { component: (*home).to_owned(), content: parsed.rest.clone() };
-            put(&mut made, &rest, rules, stamp);
-        }
-        _ => {
-            made.after = append_answer(&made.after, &parsed.rest);
-            made.touched = Touched::Whole;
-            made.patched.push("the end".to_owned());
-        }
-    }
-    Ok(made)
-}
-
-fn put(made: &mut Made, patch: &Patch, rules: &Rules, stamp: &str) {
-    let name = patch.component.clone();
-    let found = components(&made.after).unwrap_or_default().into_iter().find(|found| found.name == name);
-    let rule = found.map(|found| rule(&found, rules.of(&name)));
-    let stamped = rule.as_ref().filter(|rule| rule.timestamp).map(|_| stamp);
-    match apply(&made.after, patch, &rule.unwrap_or_default(), stamped) {
-        Ok(after) => {
-            made.after = after;
-            made.touched = std::mem::take(&mut made.touched).and(Touched::Components(vec![name.clone()]));
-            if !made.patched.contains(&name) {
-                made.patched.push(name);
-            }
-        }
-        Err(why) => made.refused.push((name, said(&why))),
-    }
-}
-
-fn said(why: &Unpatched) -> String {
-    match why {
-        Unpatched::Unknown { names } if names.is_empty() => "the document has no components".to_owned(),
-        Unpatched::Unknown { names } => format!("there is no such component; there are {}", names.join(", ")),
-        Unpatched::Escapes => "its content has the marker of a component in it".to_owned(),
-        Unpatched::Breaks(why) => format!("the document would not parse: {}", why.says),
-    }
 }
 
 /// The turn that an answer is of.
@@ -425,18 +369,27 @@ fn keep_bad(
     given: &Given,
     why: &Malformed,
 ) -> Result<Failure> {
+    let failed = format!("line {}: {}", why.line, why.says);
+    let refusal = Refusal::new(Token::BadAnswer, format!("the answer cannot be read: {failed}"))
+        .next("mend it and give it again; the document was left as it is");
+    keep(session, held, turn, given, refusal)
+}
+
+/// Keeps an answer that is refused: the turn waits for it, or for another one.
+fn keep(session: &Session<'_>, held: &mut Held, turn: Turn, given: &Given, why: Refusal) -> Result<Failure> {
     let n = turn.record.n;
     let mut step = DocStep::default();
     step.put(&session.repo, &turn_file(n, "response"), given.text.as_bytes())?;
-    let failed = format!("line {}: {}", why.line, why.says);
-    step.put_turn(&session.repo, &TurnRecord { failed: Some(failed.clone()), ..turn.record })?;
+    step.put_turn(&session.repo, &TurnRecord { failed: Some(why.says.clone()), ..turn.record })?;
     let mut record = next_record(held);
     record.turns = record.turns.max(n);
     publish(session, held, step, &record, &format!("turn {n} refused"))?;
-    Ok(Refusal::new(Token::BadAnswer, format!("the answer cannot be read: {failed}"))
-        .show(format!("git show {}", kept(held, n)?))
-        .next("mend it and give it again; the document was left as it is")
-        .into())
+    let kept = format!("git show {}", kept(held, n)?);
+    Ok(match why.show.is_empty() {
+        true => why.show(kept),
+        false => why.lines([format!("the answer is kept: {kept}")]),
+    }
+    .into())
 }
 
 fn kept(held: &Held, n: u32) -> Result<String> {

@@ -3,6 +3,7 @@
 
 mod agents;
 mod answer;
+mod blocks;
 mod claim;
 mod commit;
 mod conflicts;
