@@ -1,6 +1,7 @@
 //! What is given again, superseded, refused half way, or taken back: nothing stands twice, and nothing is lost.
 
 use super::Doc;
+use super::FRONT;
 use super::agent;
 use super::block;
 use super::exchange;
@@ -124,4 +125,46 @@ fn a_block_is_changed_on_its_way_in_as_a_patch_is() {
     doc.world.git(["config", "skein.trust", digest]);
     doc.write(&answer);
     assert_eq!(doc.text(), with_status("BUSY\n", "Q?\n"));
+}
+
+#[test]
+fn a_component_within_another_clashes_once() {
+    let nested = |inner: &str, more: &str| {
+        format!(
+            "{FRONT}<!-- agent:outer patch=append -->\nTop.\n<!-- agent:inner patch=replace -->\n{inner}\n<!-- /agent:inner -->\n{more}<!-- /agent:outer -->\n"
+        )
+    };
+    for (how, inner) in [("--both", "person\nagent"), ("--theirs", "agent"), ("--ours", "person")] {
+        for agents_first in [true, false] {
+            let doc = Doc::new(&nested("in", ""));
+            doc.send();
+            doc.put(&nested("person", ""));
+            let mut blocks = [block("inner", "agent"), block("outer", "appended")];
+            if !agents_first {
+                blocks.reverse();
+            }
+            let said = doc.fed("respond", &["--json"], &blocks.concat()).code(3).json();
+            let conflicts = said["result"]["answer"]["conflicts"].clone();
+            assert_eq!(conflicts.as_array().unwrap().len(), 1, "{conflicts}");
+            assert_eq!(conflicts[0]["component"], "inner");
+            let text = doc.text();
+            assert!(text.contains("person") && text.matches("appended").count() == 1, "{text}");
+            doc.run("resolve", &[how]).ok();
+            assert_eq!(doc.text(), text.replace("person", inner));
+        }
+    }
+}
+
+#[test]
+fn a_conflict_behind_a_marker_can_be_resolved() {
+    let inline = |word: &str| format!("{FRONT}Now <!-- agent:status -->{word}<!-- /agent:status -->!\n");
+    for mine in ["blue", ""] {
+        let doc = Doc::new(&inline("red"));
+        doc.send();
+        doc.put(&inline(mine));
+        doc.fed("respond", &[], &block("status", "green")).code(3);
+        assert_eq!(doc.text(), inline(mine));
+        doc.run("resolve", &["--theirs"]).ok();
+        assert_eq!(doc.text().replace('\n', ""), inline("green").replace('\n', ""));
+    }
 }

@@ -7,6 +7,7 @@ use crate::domain::document::merge::Clash;
 use crate::domain::document::merge::merge;
 use serde::Deserialize;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What part of a document was written to.
@@ -66,10 +67,11 @@ pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result
         Touched::Components(names) => names,
     };
     let before = components(person)?.len();
-    for name in names {
-        let (Some(old), Some(new)) = (found(base, name)?, found(agent, name)?) else { continue };
+    let (mut base, mut agent) = (Cow::Borrowed(base), Cow::Borrowed(agent));
+    for (name, is_within) in inner_first(&agent, names)? {
+        let (Some(old), Some(new)) = (found(&base, name)?, found(&agent, name)?) else { continue };
         let Some(mine) = found(&grafted.text, name)? else {
-            grafted.missing.push(name.clone());
+            grafted.missing.push(name.to_owned());
             continue;
         };
         // Where a marker shares its line with the text in one of them, that belongs to what is compared.
@@ -79,15 +81,36 @@ pub fn graft(base: &str, person: &str, agent: &str, touched: &Touched) -> Result
         let merged = merge(&base[part(&old)], &grafted.text[range.clone()], &agent[part(&new)]);
         let first = grafted.text[..range.start].bytes().filter(|b| *b == b'\n').count();
         grafted.text.replace_range(range, &merged.text);
+        if is_within {
+            // What it stands in does not meet it again.
+            base.to_mut().replace_range(part(&old), &merged.text);
+            agent.to_mut().replace_range(part(&new), &merged.text);
+        }
         grafted.clashes.extend(merged.clashes.into_iter().map(|clash| {
             let line = clash.line + first;
-            (Some(name.clone()), Clash { line, ..clash })
+            (Some(name.to_owned()), Clash { line, ..clash })
         }));
     }
     match components(&grafted.text)?.len() {
         now if now == before => Ok(grafted),
         _ => Err(Malformed { line: 1, says: "the answer would make or break components".to_owned() }),
     }
+}
+
+/// The names, those of components that stand in others of them first, and whether it is one of these.
+fn inner_first<'n>(text: &str, names: &'n [String]) -> Result<Vec<(&'n str, bool)>, Malformed> {
+    let all = components(text)?;
+    let outer: Vec<&Component> = all.iter().filter(|found| names.contains(&found.name)).collect();
+    let depth = |name: &str| {
+        let holds = |one: &Component, other: &Component| {
+            other.open.start < one.open.start && one.close.end <= other.close.start
+        };
+        let found = outer.iter().find(|found| found.name == name);
+        found.map_or(0, |one| outer.iter().filter(|other| holds(one, other)).count())
+    };
+    let mut sorted: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), depth(name))).collect();
+    sorted.sort_by_key(|(_, depth)| std::cmp::Reverse(*depth));
+    Ok(sorted.into_iter().map(|(name, depth)| (name, depth > 0)).collect())
 }
 
 fn found(text: &str, name: &str) -> Result<Option<Component>, Malformed> {

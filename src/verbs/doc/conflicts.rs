@@ -7,6 +7,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Touched;
+use crate::domain::document::components;
 use crate::host::quoted;
 use crate::state::ConflictRecord;
 use crate::state::DocState;
@@ -120,11 +121,19 @@ fn chosen(open: &Open, text: &str, conflict: &ConflictRecord, choice: Choice) ->
     Ok(chosen)
 }
 
-/// Where the person's words stand: as near as can be to the line in which they stood.
+/// Where the person's words stand: as near as can be to the line in which they stood. That is where a line begins, or
+/// behind the marker of their component, if that shares its line with them.
 fn spot(text: &str, conflict: &ConflictRecord) -> Option<usize> {
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-    let lines = starts.enumerate().filter(|(_, at)| text[*at..].starts_with(&conflict.person));
-    lines.min_by_key(|(line, _)| (line + 1).abs_diff(conflict.line)).map(|(_, at)| at)
+    let found = components(text).unwrap_or_default();
+    let inline = found
+        .iter()
+        .find(|found| Some(&found.name) == conflict.component.as_ref() && found.body.start == found.open.end);
+    let inline = inline.map(|found| (text[..found.open.end].matches('\n').count(), found.open.end));
+    let places = inline.into_iter().chain(starts.enumerate());
+    let places = places.filter(|(_, at)| text[*at..].starts_with(&conflict.person));
+    // The first of those that are as near.
+    places.min_by_key(|(line, _)| (line + 1).abs_diff(conflict.line)).map(|(_, at)| at)
 }
 
 fn moved(open: &Open, conflict: &ConflictRecord) -> Failure {
