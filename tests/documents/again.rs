@@ -168,3 +168,23 @@ fn a_conflict_behind_a_marker_can_be_resolved() {
         assert_eq!(doc.text().replace('\n', ""), inline("green").replace('\n', ""));
     }
 }
+
+#[test]
+fn what_was_typed_within_an_answer_stays_when_it_is_taken_back() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.respond("A1\n");
+    doc.change("A1\n", "A1\nthanks\n");
+    doc.run("turn undo", &["1"]).ok();
+    assert_eq!((doc.text(), doc.known()), (exchange("Q?\nthanks\n"), exchange("Q?\n")));
+    doc.run("conflicts", &[]).ok();
+    doc.run("commit", &[]).ok();
+    assert_eq!(doc.head(), exchange("Q?\n"));
+    // Also where it was sent and answered.
+    doc.run("turn redo", &["1"]).ok();
+    doc.send_after(&exchange("Q?\n\nA1\nthanks\n\n"));
+    doc.respond("Welcome.\n");
+    doc.run("turn undo", &["1"]).ok();
+    assert!(!doc.text().contains("A1") && doc.text().contains("thanks"), "{}", doc.text());
+    assert_eq!(doc.text(), doc.known());
+}

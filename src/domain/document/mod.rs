@@ -18,6 +18,7 @@ mod patch;
 mod tasks;
 mod three;
 mod twice;
+mod typed;
 mod union;
 mod weave;
 mod words;
@@ -61,6 +62,7 @@ pub use patch::apply;
 pub use patch::rule;
 pub use patch::rules;
 pub use tasks::tasks;
+pub use typed::with_typed;
 
 /// A text that cannot be read as what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::front;
 use crate::domain::document::set;
+use crate::domain::document::with_typed;
 use crate::host::quoted;
 use crate::state::ConflictRecord;
 use crate::state::DocRecord;
@@ -175,16 +176,24 @@ fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Res
     }
     let file = |name: &str| state.file(&session.repo, &turn_file(n, name)).map(Option::unwrap_or_default);
     let (mut before, mut after) = (file("before")?, file("after")?);
+    let known = state.text(&session.repo)?;
+    let mut knows = (before.clone(), after.clone());
     if undo {
-        (before, after) = (after, before);
+        if let Some(known) = &known {
+            knows = with_typed(&after, known, &before);
+        }
+        (before, after) = with_typed(&after, &held.open.text, &before);
+        if !held.open.graft(&before, &held.open.text, &after, &turn.touched)?.clashes.is_empty() {
+            return Err(edited(&held.open, n));
+        }
     }
     let mut record = next_record(&held);
     record.undone.retain(|other| *other != n);
     if undo {
         record.undone.push(n);
     }
-    let known = match state.text(&session.repo)? {
-        Some(known) => held.open.graft(&before, &known, &after, &turn.touched)?.text,
+    let known = match known {
+        Some(known) => held.open.graft(&knows.0, &known, &knows.1, &turn.touched)?.text,
         None => String::new(),
     };
     let subject = format!("turn {n} {}", if undo { "undone" } else { "done again" });
@@ -193,6 +202,18 @@ fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Res
     let done = contribute(session, &mut held, made)?;
     let (doc, path) = (held.id, held.open.place.shown);
     Ok(Turned { doc, path, turn: n, undone: undo, conflicts: done.conflicts })
+}
+
+/// What the person has made of an answer is theirs: it stays, and so the turn stands.
+fn edited(open: &Open, n: u32) -> Failure {
+    let path = quoted(&open.place.shown);
+    Refusal::new(
+        Token::NoSuchTurn,
+        format!("turn {n} of {} is not taken back: you have changed what it wrote", open.place.shown),
+    )
+    .show(crate::state::LIST_DOCUMENTS)
+    .next(format!("git skein doc turn diff {path} {n} shows what it wrote; take that out by hand"))
+    .into()
 }
 
 /// A new document at `path`, as this one was after turn `n`.
@@ -240,7 +261,7 @@ fn begun(session: &Session<'_>, path: &Path, text: &str) -> Result<Option<DocId>
     Ok((is_fork && !is_known).then_some(doc))
 }
 
-/// The newest step in which turn `n` is the last that was answered.
+/// The newest step in which turn `n` is the last; where others came before its answer, the step of that.
 fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<DocState>> {
     let repo = &session.repo;
     let mut next = Some(newest.clone());
@@ -248,8 +269,8 @@ fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<Do
         if state.record.turns == n && state.turn(repo, n)?.is_some_and(|turn| turn.answered.is_some()) {
             return Ok(Some(state));
         }
-        if state.record.turns < n {
-            return Ok(None);
+        if state.record.turns == n {
+            return Ok(Some(state));
         }
         let parent = repo.objects.commit(state.at)?.parents.first().copied();
         next = parent.map(|parent| DocState::at(repo, parent)).transpose()?;
