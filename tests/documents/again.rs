@@ -188,3 +188,15 @@ fn what_was_typed_within_an_answer_stays_when_it_is_taken_back() {
     assert!(!doc.text().contains("A1") && doc.text().contains("thanks"), "{}", doc.text());
     assert_eq!(doc.text(), doc.known());
 }
+
+#[test]
+fn a_fork_is_made_of_a_turn_that_was_answered_after_others() {
+    let doc = Doc::new(&with_status("open\n", "Q?\n"));
+    doc.send();
+    doc.run("patch", &["status", "busy"]).ok();
+    doc.respond("A1\n");
+    doc.run("turn fork", &["1", "f.md"]).ok();
+    let fork = doc.world.read("f.md");
+    assert!(fork.contains("\nA1\n") && fork.contains("\nopen\n"), "{fork}");
+    assert_eq!(doc.world.skein(&["doc", "preflight", "f.md"]).ok().json()["result"]["no_changes"], true);
+}

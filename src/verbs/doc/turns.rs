@@ -264,16 +264,17 @@ fn begun(session: &Session<'_>, path: &Path, text: &str) -> Result<Option<DocId>
 /// The newest step in which turn `n` is the last; where others came before its answer, the step of that.
 fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<DocState>> {
     let repo = &session.repo;
-    let mut next = Some(newest.clone());
+    let (mut next, mut found) = (Some(newest.clone()), None);
     while let Some(state) = next {
-        if state.record.turns == n && state.turn(repo, n)?.is_some_and(|turn| turn.answered.is_some()) {
-            return Ok(Some(state));
+        if !state.turn(repo, n)?.is_some_and(|turn| turn.answered.is_some()) {
+            return Ok(found);
         }
         if state.record.turns == n {
             return Ok(Some(state));
         }
         let parent = repo.objects.commit(state.at)?.parents.first().copied();
         next = parent.map(|parent| DocState::at(repo, parent)).transpose()?;
+        found = Some(state);
     }
-    Ok(None)
+    Ok(found)
 }
