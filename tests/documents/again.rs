@@ -200,3 +200,16 @@ fn a_fork_is_made_of_a_turn_that_was_answered_after_others() {
     assert!(fork.contains("\nA1\n") && fork.contains("\nopen\n"), "{fork}");
     assert_eq!(doc.world.skein(&["doc", "preflight", "f.md"]).ok().json()["result"]["no_changes"], true);
 }
+
+#[test]
+fn what_was_said_under_another_name_comes_back() {
+    let doc = Doc::new(&exchange("Old?\n"));
+    doc.send();
+    doc.respond("A.\n");
+    let then = doc.world.head();
+    doc.world.git(["mv", "t.md", "notes.md"]);
+    doc.world.git(["commit", "-qm", "another name"]);
+    let doc = Doc { file: "notes.md".to_owned(), ..doc };
+    doc.run("history", &["--restore", &then]).ok();
+    assert_eq!(doc.text(), exchange("Old?\n\nA.\n\n---\n\nOld?\n\nA.\n\n"));
+}

@@ -101,6 +101,24 @@ fn exchange(session: &Session<'_>, commit: Oid, path: &BString) -> Result<Option
     Ok(found.map(|found| text[found.body].to_owned()))
 }
 
+/// What was said in a commit, under the name that the document had then.
+fn said_in(session: &Session<'_>, open: &Open, commit: Oid) -> Result<Option<String>> {
+    let all = session.repo.commits_of(&open.admin, open.name.as_bstr())?;
+    let listed = all.iter().filter(|(oid, _)| *oid == commit).map(|(_, name)| name);
+    let names = listed.chain([&open.name]).chain(all.iter().map(|(_, name)| name));
+    let mut tried: Vec<&BString> = Vec::new();
+    for name in names {
+        if tried.contains(&name) {
+            continue;
+        }
+        tried.push(name);
+        if let Some(said) = exchange(session, commit, name)?.filter(|said| !said.trim().is_empty()) {
+            return Ok(Some(said));
+        }
+    }
+    Ok(None)
+}
+
 fn last_line(text: &str) -> Option<String> {
     let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
     Some(line.trim().chars().take(72).collect())
@@ -115,9 +133,9 @@ pub fn restore(session: &mut Session<'_>, place: Place, rev: &str) -> Result<Edi
             .next("git skein doc history lists the commits of the document")
     };
     let commit = session.repo.resolve_commit(rev)?.ok_or_else(|| bad(format!("{rev:?} is no commit")))?;
-    let said = match exchange(session, commit, &held.open.name)? {
-        Some(said) if !said.trim().is_empty() => said,
-        _ => return Err(bad(format!("in {} nothing was said in this document", commit.short())).into()),
+    let said = match said_in(session, &held.open, commit)? {
+        Some(said) => said,
+        None => return Err(bad(format!("in {} nothing was said in this document", commit.short())).into()),
     };
     let turn = Turn::unasked(session, &held)?;
     let patch = Patch { component: EXCHANGE.to_owned(), content: format!("{}\n\n---\n", said.trim_end()) };
