@@ -6,6 +6,7 @@ use super::agent;
 use super::block;
 use super::exchange;
 use super::with_status;
+use crate::support::World;
 
 /// The turns, newest first: number and how it stands.
 fn turns(doc: &Doc) -> Vec<(u64, String)> {
@@ -212,4 +213,15 @@ fn what_was_said_under_another_name_comes_back() {
     let doc = Doc { file: "notes.md".to_owned(), ..doc };
     doc.run("history", &["--restore", &then]).ok();
     assert_eq!(doc.text(), exchange("Old?\n\nA.\n\n---\n\nOld?\n\nA.\n\n"));
+}
+
+#[test]
+fn where_there_is_something_else_no_document_is_to_be_made() {
+    let world = World::in_memory();
+    std::fs::create_dir(world.path("folder")).unwrap();
+    std::os::unix::fs::symlink("nowhere", world.path("link.md")).unwrap();
+    for name in ["folder", "link.md"] {
+        let said = world.skein(&["doc", "claim", name]).refused("no-document", 1);
+        assert!(!said.err.contains("doc init"), "{}", said.err);
+    }
 }

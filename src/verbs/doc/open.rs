@@ -56,9 +56,13 @@ pub fn place(cwd: &Path, file: &Path) -> Result<Place> {
 }
 
 fn no_file(shown: &str, path: &Path) -> Failure {
+    let next = match std::fs::symlink_metadata(path).is_ok() {
+        true => "give a file: this is a folder, or a link that leads to none".to_owned(),
+        false => format!("make one: git skein doc init {}", quoted(shown)),
+    };
     Refusal::new(Token::NoDocument, format!("there is no file {shown}"))
-        .show(format!("ls -l {}", quoted(path)))
-        .next(format!("make one: git skein doc init {}", quoted(shown)))
+        .show(format!("ls -ld {}", quoted(path)))
+        .next(next)
         .into()
 }
 
