@@ -225,3 +225,18 @@ fn where_there_is_something_else_no_document_is_to_be_made() {
         assert!(!said.err.contains("doc init"), "{}", said.err);
     }
 }
+
+#[test]
+fn a_command_that_is_shown_can_be_given() {
+    let name = "my plan.md";
+    let world = World::in_memory();
+    let said = world.skein(&["doc", "init", name]).ok();
+    assert!(said.out.contains("git skein doc run 'my plan.md'\n"), "{}", said.out);
+    let doc = Doc::named(name, &with_status("red\n", ""));
+    doc.send();
+    doc.change("red", "blue");
+    let said = doc.fed("write", &[], &block("status", "green")).code(3);
+    assert!(said.out.contains("git skein doc conflicts 'my plan.md'\n"), "{}", said.out);
+    let said = doc.run("conflicts", &[]).code(1);
+    assert!(said.out.contains("git skein doc resolve 'my plan.md' <n>"), "{}", said.out);
+}

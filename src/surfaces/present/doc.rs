@@ -2,6 +2,7 @@
 
 use crate::domain::Exit;
 use crate::domain::document::Section;
+use crate::host::quoted;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -42,11 +43,11 @@ use crate::verbs::doc::Turns;
 impl Page {
     pub fn doc_made(made: &Claimed, json: bool) -> Page {
         Page::of("doc init", made, json, |made| {
-            let path = line(&made.path);
             format!(
-                "made: {} (document {})\nnext: write into it, then git skein doc run {path}\n",
-                paint(BOLD, &path),
-                made.doc
+                "made: {} (document {})\nnext: write into it, then git skein doc run {}\n",
+                paint(BOLD, &line(&made.path)),
+                made.doc,
+                word(&made.path)
             )
         })
     }
@@ -169,7 +170,7 @@ impl Page {
             if open {
                 text.push_str(&format!(
                     "next: git skein doc resolve {} <n> --ours, --theirs or --both\n",
-                    line(&found.path)
+                    word(&found.path)
                 ));
             }
             text
@@ -343,7 +344,12 @@ fn collisions(path: &str, conflicts: &[ConflictRecord]) -> String {
         let what = paint(BAD, "conflict");
         text.push_str(&format!("  {what} {} in line {}: your words stand\n", conflict.n, conflict.line));
     }
-    text + &format!("next: git skein doc conflicts {}\n", line(path))
+    text + &format!("next: git skein doc conflicts {}\n", word(path))
+}
+
+/// A path in a command, as a shell would take it.
+fn word(path: &str) -> String {
+    line(&quoted(path))
 }
 
 fn ended(text: &str) -> String {
