@@ -240,3 +240,26 @@ fn a_command_that_is_shown_can_be_given() {
     let said = doc.run("conflicts", &[]).code(1);
     assert!(said.out.contains("git skein doc resolve 'my plan.md' <n>"), "{}", said.out);
 }
+
+#[test]
+fn signed_commits_are_folded_to_a_signed_one() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    let program = doc.world.root().join("gpg");
+    let script = "#!/bin/sh\ncat >/dev/null\necho '[GNUPG:] SIG_CREATED D' >&2\necho '-----BEGIN PGP SIGNATURE-----'\necho x\necho '-----END PGP SIGNATURE-----'\n";
+    std::fs::write(&program, script).unwrap();
+    std::process::Command::new("chmod").arg("+x").arg(&program).status().unwrap();
+    doc.world.git(["config", "commit.gpgSign", "true"]);
+    doc.world.git(["config", "gpg.program", program.to_str().unwrap()]);
+    let before = doc.world.head();
+    doc.send();
+    doc.respond("A.\n");
+    doc.respond("B.\n");
+    let head = doc.world.head();
+    doc.world.git(["config", "gpg.program", "false"]);
+    doc.run("clean", &[]).refused("not-signed", 1);
+    assert_eq!(doc.world.head(), head);
+    doc.world.git(["config", "gpg.program", program.to_str().unwrap()]);
+    doc.run("clean", &[]).ok();
+    assert_eq!(doc.world.rev("HEAD^"), before);
+    assert!(doc.world.git(["cat-file", "commit", "HEAD"]).contains("gpgsig"));
+}

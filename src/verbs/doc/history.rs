@@ -202,7 +202,7 @@ pub fn clean(session: &mut Session<'_>, place: Place) -> Result<Folded> {
         message: message.into(),
         ..last.clone()
     };
-    let folded = repo.objects.write_commit(&commit)?;
+    let folded = write(session, &held, &commit)?;
     let moved_there = match repo.branch_of(&held.open.admin)? {
         Some(branch) => Draft::new(repo).put(Edit::update(branch, *newest, folded)).publish()? == Moved::Done,
         None => {
@@ -215,6 +215,24 @@ pub fn clean(session: &mut Session<'_>, place: Place) -> Result<Folded> {
     }
     (done.folded, done.commit) = (own.len(), Some(folded));
     Ok(done)
+}
+
+/// Writes the commit, signed where commits are to be.
+fn write(session: &Session<'_>, held: &Held, commit: &Commit) -> Result<Oid> {
+    if !session.config.is_true("commit.gpgsign") {
+        return session.repo.objects.write_commit(commit);
+    }
+    let (message, now) = (commit.message.to_str_lossy(), session.clock.now_secs());
+    let person = session.person()?;
+    let made = session.repo.commit_signed(commit.tree, &commit.parents, &message, &person, now)?;
+    made.map_err(|words| {
+        let shown = &held.open.place.shown;
+        Refusal::new(Token::NotSigned, format!("the one commit of {shown} could not be signed"))
+            .lines(words.lines().map(str::to_owned))
+            .show("git config --get-regexp '^(commit.gpgsign|gpg|user.signingkey)'")
+            .next("make signing work, or turn it off: git config commit.gpgSign false")
+            .into()
+    })
 }
 
 /// From the tip down as far as each is of this document, changes nothing else, and has one parent or none.
