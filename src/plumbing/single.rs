@@ -83,6 +83,17 @@ impl Repo {
         Ok(named(&said, path))
     }
 
+    /// The files of the worktree that have `word` in them, by their path below its top, but for ignored ones.
+    pub fn files_that_say(&self, admin: &Admin, word: &str) -> Result<Vec<String>> {
+        let args = ["grep", "-lzFI", "--no-color", "--untracked", "-e", word, "--"];
+        let said = self.git.run(&in_worktree(admin, &args).reads())?.stdout;
+        Ok(said
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty())
+            .map(|name| name.to_str_lossy().into_owned())
+            .collect())
+    }
+
     /// A remote-tracking ref that has `commit`, if there is any.
     pub fn on_a_remote(&self, commit: Oid) -> Result<Option<String>> {
         let contains = format!("--contains={commit}");

@@ -263,3 +263,33 @@ fn signed_commits_are_folded_to_a_signed_one() {
     assert_eq!(doc.world.rev("HEAD^"), before);
     assert!(doc.world.git(["cat-file", "commit", "HEAD"]).contains("gpgsig"));
 }
+
+#[test]
+fn a_copy_of_a_renamed_document_is_noticed() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.send();
+    doc.world.git(["mv", "t.md", "notes.md"]);
+    doc.world.git(["commit", "-qm", "another name"]);
+    // Alone it is the same one.
+    doc.world.skein(&["doc", "diff", "notes.md"]).ok();
+    doc.world.write("copy.md", &doc.world.read("notes.md"));
+    for (file, other) in [("copy.md", "notes.md"), ("notes.md", "copy.md")] {
+        let said = doc.world.skein(&["doc", "diff", file]).refused("document-twice", 1);
+        assert!(said.err.contains(&format!("{file} and {other}")), "{}", said.err);
+    }
+    doc.world.skein(&["doc", "claim", "--new", "copy.md"]).ok();
+    doc.world.skein(&["doc", "preflight", "notes.md"]).ok();
+}
+
+#[test]
+fn a_copy_does_not_take_the_identity_before_the_first_turn() {
+    let doc = Doc::new(&exchange("Q?\n"));
+    doc.world.write("copy.md", &doc.text());
+    for file in ["copy.md", "t.md"] {
+        doc.world.skein(&["doc", "preflight", file]).refused("document-twice", 1);
+    }
+    assert_eq!(doc.step(), "");
+    doc.world.skein(&["doc", "claim", "--new", "copy.md"]).ok();
+    doc.world.skein(&["doc", "preflight", "copy.md"]).ok();
+    doc.send();
+}

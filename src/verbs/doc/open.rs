@@ -93,7 +93,7 @@ impl Open {
     pub fn look(session: &Session<'_>, place: Place) -> Result<Open> {
         let open = Open::look_unsure(session, place)?;
         if let Some(state) = &open.state {
-            refuse_copy(&open.place, &open.admin, &open.name, state)?;
+            refuse_copy(session, &open, state)?;
         }
         Ok(open)
     }
@@ -156,7 +156,13 @@ impl Held {
     pub fn take(session: &mut Session<'_>, place: Place, verb: &str) -> Result<Held> {
         session.refuse_in_worker(verb)?;
         let first = Open::look(session, place)?;
-        first.id.ok_or_else(|| no_identity(&first.place))?;
+        let id = first.id.ok_or_else(|| no_identity(&first.place))?;
+        // The first to be written would take the identity.
+        if first.state.is_none()
+            && let Some(other) = twin(session, &first)?
+        {
+            return Err(copied(&first.place, id, &other));
+        }
         init::ensure_known(session)?;
         Held::hold(session, first)
     }
@@ -244,27 +250,47 @@ pub fn restless(place: &Place, next: &str) -> Failure {
         .into()
 }
 
-/// Refuses where the file that the document was last seen in is still there, and says that it is the same one.
-fn refuse_copy(place: &Place, admin: &Admin, name: &BString, state: &DocState) -> Result<()> {
-    if state.record.path == name.to_str_lossy() {
+/// Refuses where the file that the document was last seen in is still there, and says that it is the same one; or where
+/// that is gone, and another one beside this does.
+fn refuse_copy(session: &Session<'_>, open: &Open, state: &DocState) -> Result<()> {
+    let last = &state.record.path;
+    if *last == open.name.to_str_lossy() {
         return Ok(());
     }
-    let other = admin.path.join(&state.record.path);
-    let twin = std::fs::read_to_string(&other).ok().and_then(|text| identity(&front(&text).ok()?));
-    if twin != Some(state.record.doc) || other.canonicalize().ok().as_ref() == Some(&place.path) {
-        return Ok(());
-    }
-    Err(Refusal::new(
+    let other = match is_twin(open, last) {
+        true => Some(last.clone()),
+        false => twin(session, open)?,
+    };
+    other.map_or(Ok(()), |other| Err(copied(&open.place, state.record.doc, &other)))
+}
+
+/// Whether the file `name` is another one, and says that it is the same document.
+fn is_twin(open: &Open, name: &str) -> bool {
+    let other = open.admin.path.join(name);
+    let says = std::fs::read_to_string(&other).ok().and_then(|text| identity(&front(&text).ok()?));
+    says.is_some() && says == open.id && other.canonicalize().ok().as_ref() != Some(&open.place.path)
+}
+
+/// Another file that says so, of those that git does not ignore.
+fn twin(session: &Session<'_>, open: &Open) -> Result<Option<String>> {
+    let fields = &open.front.fields;
+    let Some(word) = fields.skein_doc.as_ref().or(fields.session.as_ref()) else { return Ok(None) };
+    let found = session.repo.files_that_say(&open.admin, word)?;
+    Ok(found.into_iter().find(|name| is_twin(open, name)))
+}
+
+fn copied(place: &Place, id: DocId, other: &str) -> Failure {
+    Refusal::new(
         Token::DocumentTwice,
-        format!("{} and {} say that they are the same document", place.shown, state.record.path),
+        format!("{} and {other} say that they are the same document", place.shown),
     )
-    .lines([format!("document {}", state.record.doc)])
+    .lines([format!("document {id}")])
     .show(LIST_DOCUMENTS)
     .next(format!(
         "git skein doc claim --new {} makes it another one; or remove one of the two",
         quoted(&place.shown)
     ))
-    .into())
+    .into()
 }
 
 /// The session of the repository that a document is in.
