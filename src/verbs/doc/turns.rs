@@ -266,7 +266,7 @@ fn at_turn(session: &Session<'_>, newest: &DocState, n: u32) -> Result<Option<Do
     let repo = &session.repo;
     let (mut next, mut found) = (Some(newest.clone()), None);
     while let Some(state) = next {
-        if !state.turn(repo, n)?.is_some_and(|turn| turn.answered.is_some()) {
+        if state.turn(repo, n)?.is_none_or(|turn| turn.answered.is_none()) {
             return Ok(found);
         }
         if state.record.turns == n {
