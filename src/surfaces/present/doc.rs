@@ -2,7 +2,6 @@
 
 use crate::domain::Exit;
 use crate::domain::document::Section;
-use crate::host::quoted;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -39,6 +38,7 @@ use crate::verbs::doc::State;
 use crate::verbs::doc::Status;
 use crate::verbs::doc::Turned;
 use crate::verbs::doc::Turns;
+use crate::verbs::doc::quoted;
 
 impl Page {
     pub fn doc_made(made: &Claimed, json: bool) -> Page {
