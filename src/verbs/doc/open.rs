@@ -271,12 +271,18 @@ fn is_twin(open: &Open, name: &str) -> bool {
     says.is_some() && says == open.id && other.canonicalize().ok().as_ref() != Some(&open.place.path)
 }
 
-/// Another file that says so, of those that git does not ignore.
+/// Another file that says so, of those that git does not ignore. What editors keep beside a file is hidden, or has
+/// another ending: `.t.md.swp`, `t.md~`, `#t.md#`.
 fn twin(session: &Session<'_>, open: &Open) -> Result<Option<String>> {
     let fields = &open.front.fields;
     let Some(word) = fields.skein_doc.as_ref().or(fields.session.as_ref()) else { return Ok(None) };
     let found = session.repo.files_that_say(&open.admin, word)?;
-    Ok(found.into_iter().find(|name| is_twin(open, name)))
+    let is_like = |name: &String| {
+        let path = Path::new(name);
+        let hidden = path.file_name().is_some_and(|file| file.as_bytes().starts_with(b"."));
+        !hidden && path.extension() == open.place.path.extension()
+    };
+    Ok(found.into_iter().filter(is_like).find(|name| is_twin(open, name)))
 }
 
 fn copied(place: &Place, id: DocId, other: &str) -> Failure {
