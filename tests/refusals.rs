@@ -1011,3 +1011,32 @@ fn every_token_is_tested() {
     assert!(idle.is_empty(), "no longer needed: {idle:?}");
     assert!(!tested("no-such-token"));
 }
+
+/// Where nothing is kept no worker has a name, and nothing is made for saying so.
+#[test]
+fn a_name_of_nothing_leaves_a_fresh_repository_as_it_was() {
+    let world = World::new();
+    let before = (world.picture(&[]), std::fs::read(world.path(".git/config")).unwrap());
+    for words in [
+        &["land", "nosuch"][..],
+        &["restore", "nosuch"],
+        &["stop", "nosuch"],
+        &["tell", "nosuch", "a word"],
+        &["check", "nosuch"],
+        &["verify", "nosuch"],
+        &["import", "nosuch"],
+        &["bundle", "save", "nosuch"],
+        &["verdict", "nosuch", "accept"],
+        &["candidate", "create", "nosuch"],
+        &["candidate", "admit", "nosuch"],
+        &["candidate", "integrate", "nosuch"],
+    ] {
+        let refused = world.skein(words).code(1);
+        assert!(refused.err.contains("refused: "), "{words:?}: {refused:?}");
+        let after = (world.picture(&[]), std::fs::read(world.path(".git/config")).unwrap());
+        assert_eq!(after, before, "{words:?}");
+    }
+    assert_eq!(world.git(["for-each-ref", "refs/skein"]), "");
+    world.git(["branch", "side"]);
+    world.skein(&["land", "side"]).refused("empty", 1);
+}

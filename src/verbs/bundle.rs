@@ -111,7 +111,7 @@ pub fn save(session: &mut Session<'_>, request: &Request) -> Result<Saved> {
             .next("leave out less")
             .into());
     }
-    let view = init::ensure(session)?;
+    let view = init::ensure_for(session, &request.name)?;
     let worker = view.any_worker(&session.repo, &request.name)?;
     let now = session.clock.now_secs();
     let gathered = gather::gather(session, &view, &worker, &parts, request.max_output)?;

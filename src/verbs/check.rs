@@ -72,7 +72,7 @@ impl Done {
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Done> {
     session.refuse_in_worker("check")?;
     Bounds::of(&session.config)?;
-    let view = land::begin(session, false)?;
+    let view = land::begin_for(session, &request.name, false)?;
     let worker = view.open_worker(&session.repo, &request.name)?;
     let record = &worker.record;
     let mut commands = record.checks.clone();
@@ -148,12 +148,12 @@ impl Verified {
 pub fn verify(session: &mut Session<'_>, rev: &str, allow_empty: bool) -> Result<Verified> {
     session.refuse_in_worker("verify")?;
     Bounds::of(&session.config)?;
-    let view = land::begin(session, false)?;
     let commit = session.repo.resolve_commit(rev)?.ok_or_else(|| {
         Refusal::new(Token::BadRevision, format!("{rev:?} is no commit"))
             .show(format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}"))))
             .next("name a commit; git log shows them")
     })?;
+    let view = land::begin(session, false)?;
     let tree = session.repo.objects.tree_of(commit)?;
     let before: Vec<Evidence> = Proofs::load(&session.repo, &view)?.recorded(tree).cloned().collect();
     if before.is_empty() {

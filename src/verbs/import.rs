@@ -35,7 +35,7 @@ pub fn run(session: &mut Session<'_>, name: &str, into: Option<&str>, request: &
     session.refuse_in_worker("import")?;
     let into = into.map(RefName::branch).transpose()?;
     Bounds::of(&session.config)?;
-    let view = land::begin(session, request.dry_run)?;
+    let view = land::begin_for(session, name, request.dry_run)?;
     if let Some(branch) = &into {
         server::refuse(session, &view, branch, name)?;
     }

@@ -38,6 +38,15 @@ pub fn ensure(session: &mut Session<'_>) -> Result<View> {
     ensure_from(session, view)
 }
 
+/// The same for a verb about worker `name`: where nothing is kept there is none, and that is said before anything is.
+pub fn ensure_for(session: &mut Session<'_>, name: &str) -> Result<View> {
+    let view = session.view()?;
+    if !view.initialised {
+        view.worker(name)?;
+    }
+    ensure_from(session, view)
+}
+
 /// The same for a verb that has nothing to do with workers: it looks at no more than the sentinel.
 pub fn ensure_known(session: &mut Session<'_>) -> Result<()> {
     let sentinel = session.repo.read_refs(&[&format_ref()?])?.pop().flatten();

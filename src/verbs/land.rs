@@ -3,6 +3,7 @@
 mod branch;
 mod gates;
 
+pub use branch::begin_for;
 pub use branch::of_its_own;
 
 use crate::domain::Bounds;
@@ -93,7 +94,7 @@ const RACES: u32 = 50;
 pub fn run(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Landed> {
     session.refuse_in_worker("land")?;
     Bounds::of(&session.config)?;
-    let mut view = begin(session, request.dry_run)?;
+    let mut view = begin_for(session, name, request.dry_run)?;
     if !request.planned {
         overlap::foretell(session, &view, name)?;
     }

@@ -67,7 +67,7 @@ struct Content {
 
 pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     session.refuse_in_worker("restore")?;
-    init::ensure(session)?;
+    init::ensure_for(session, &request.name)?;
     let _opening = session.lock_reaping()?;
     let view = session.view()?;
     let worker = view.any_worker(&session.repo, &request.name)?;

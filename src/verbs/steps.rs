@@ -48,7 +48,7 @@ pub struct Step {
 /// is replaced only with `supersede`.
 pub fn create(session: &mut Session<'_>, name: &str, supersede: bool, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate create")?;
-    let view = land::begin(session, false)?;
+    let view = land::begin_for(session, name, false)?;
     let view = depth::for_worker(session, view, name)?;
     let mut found = land::resolve(session, &view, name, request.take)?;
     let onto = found.target(session, &view, request)?;
@@ -107,7 +107,7 @@ fn of_this_delta(record: &CandidateRecord, source: &candidate::Source) -> bool {
 pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate admit")?;
     Bounds::of(&session.config)?;
-    let view = land::begin(session, false)?;
+    let view = land::begin_for(session, name, false)?;
     let (found, onto, waiting) = the_waiting(session, &view, name, request)?;
     let gates = found.gates(session, &view, &onto, &request.gates)?;
     if waiting.record.admitted.as_ref().is_some_and(|a| gates.iter().all(|g| a.contains(g))) {
@@ -135,7 +135,7 @@ pub fn admit(session: &mut Session<'_>, name: &str, request: &Request) -> Result
 /// Moves the branch to the admitted candidate.
 pub fn integrate(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Step> {
     session.refuse_in_worker("candidate integrate")?;
-    let view = land::begin(session, false)?;
+    let view = land::begin_for(session, name, false)?;
     let found = land::resolve(session, &view, name, request.take)?;
     let onto = found.target(session, &view, request)?;
     let clone = session.clone_id().unwrap_or_default().to_owned();

@@ -55,7 +55,7 @@ pub fn run(session: &mut Session<'_>, name: &str, text: &str, to: Option<u32>) -
             .next("say what the worker is to know")
             .into());
     }
-    let view = init::ensure(session)?;
+    let view = init::ensure_for(session, name)?;
     let worker = view.open_worker(&session.repo, name)?;
     verdict::refuse_foreign(session, &worker.record)?;
     let (id, at) = (worker.id, session.clock.now_secs());

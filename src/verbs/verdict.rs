@@ -93,7 +93,7 @@ pub struct Decided {
 pub fn decide(session: &mut Session<'_>, name: &str, request: &Request) -> Result<Decided> {
     session.refuse_in_worker("verdict")?;
     let actor = session.person()?;
-    let view = init::ensure(session)?;
+    let view = init::ensure_for(session, name)?;
     let worker = view.open_worker(&session.repo, name)?;
     refuse_foreign(session, &worker.record)?;
     let id = worker.id;

@@ -130,7 +130,7 @@ fn rows(session: &Session<'_>, ids: &[crate::domain::WorkerId]) -> Result<Waited
 /// Ends the worker's processes and keeps everything it did. A worker that has ended already stays as it is.
 pub fn stop(session: &mut Session<'_>, name: &str) -> Result<Waited> {
     session.refuse_in_worker("stop")?;
-    let view = init::ensure(session)?;
+    let view = init::ensure_for(session, name)?;
     let worker = view.open_worker(&session.repo, name)?;
     if worker.record.outcome == Outcome::Active {
         end(session, worker)?;

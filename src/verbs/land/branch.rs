@@ -9,6 +9,20 @@ use crate::state::Draft;
 use crate::state::View;
 use crate::verbs::session::Session;
 
+/// What a verb about `name` starts with: where nothing is kept and no branch has that name, it is refused before
+/// anything is.
+pub fn begin_for(session: &mut Session<'_>, name: &str, dry_run: bool) -> Result<View> {
+    if session.clone_id().is_none() {
+        let view = session.view()?;
+        if let (false, Err(none)) = (view.initialised, view.worker(name))
+            && super::branch(&view, name).is_none()
+        {
+            return Err(super::nothing_of_that_name(session, &view, name, none));
+        }
+    }
+    super::begin(session, dry_run)
+}
+
 /// Makes the branch at the place where the remote has it, as `git switch` would, for as long as `moves` goes well: a
 /// refusal leaves no branch behind.
 pub fn of_its_own<T>(
