@@ -213,6 +213,26 @@ fn x16_git_clean_cannot_reach_a_worktree() {
     assert_eq!(world.worktree("out"), world.root().join("elsewhere/out"));
 }
 
+/// `git clean -ffd` of the outer repository takes what it does not track, worktrees too.
+#[test]
+fn a_repository_inside_another_has_its_worktrees_outside_both() {
+    let world = World::new();
+    world.git(["init", "-q", "-b", "main", ".."]);
+    let refused = world.skein(&["dispatch", "in", "--", "true"]).refused("worktree-inside", 1);
+    assert_eq!(world.git(["for-each-ref", "refs/skein"]), "", "something was kept");
+    let next = refused.err.lines().find_map(|line| line.split_once("skein.worktreeDir ")).unwrap().1;
+    assert_eq!(next, format!("{}-repo.skein", world.root().display()));
+    fs::write(world.root().join(".git/info/exclude"), "*.skein/\n").unwrap();
+    world.worker("ignored", "echo out > b.txt");
+    world.git(["-C", "..", "clean", "-ffdq", "-e", "repo"]);
+    assert!(world.worktree("ignored").join("b.txt").exists());
+    fs::write(world.root().join(".git/info/exclude"), "").unwrap();
+    world.git(["config", "skein.worktreeDir", next]);
+    world.worker("out", "echo out > b.txt");
+    assert_eq!(world.worktree("out"), Path::new(next).join("out"));
+    fs::remove_dir_all(next).unwrap();
+}
+
 #[test]
 fn x17_work_stashed_by_one_worker_is_kept_and_cannot_land_as_anothers() {
     let world = World::new();

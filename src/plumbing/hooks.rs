@@ -76,8 +76,12 @@ impl Repo {
     }
 
     fn is_ignored(&self, here: &Path, folder: &Path) -> Result<bool> {
-        let args = ["check-ignore", "--quiet", "--"];
-        let call = Call::new(args).arg(folder.join("reference-transaction")).dir(here).for_person().reads();
+        self.ignores(here, &folder.join("reference-transaction"))
+    }
+
+    /// Whether git ignores `path` in the working tree `here`, of this repository or another.
+    pub fn ignores(&self, here: &Path, path: &Path) -> Result<bool> {
+        let call = Call::new(["check-ignore", "--quiet", "--"]).arg(path).dir(here).for_person().reads();
         Ok(self.git.run(&call)?.ok())
     }
 

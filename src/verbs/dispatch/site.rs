@@ -4,6 +4,7 @@ use crate::domain::Handle;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::Worktree;
 use crate::verbs::session::Session;
 use std::path::Path;
@@ -29,6 +30,22 @@ pub fn place(session: &Session<'_>, worktrees: &[Worktree], handle: &Handle) -> 
     Ok(path)
 }
 
+/// The outermost working tree of another repository that `path` would lie in, if it is not ignored there.
+fn outermost(session: &Session<'_>, path: &Path) -> Result<Option<PathBuf>> {
+    let own = &session.repo.dirs.common;
+    let is_tree = |dir: &Path| {
+        let git = dir.join(".git");
+        (git.is_file() || git.join("HEAD").exists()) && std::fs::canonicalize(&git).is_ok_and(|at| at != *own)
+    };
+    let mut found = None;
+    for dir in path.ancestors().skip(1).filter(|dir| is_tree(dir)) {
+        if !session.repo.ignores(dir, path)? {
+            found = Some(dir.to_owned());
+        }
+    }
+    Ok(found)
+}
+
 /// Refuses a place for a worktree that lies inside a working tree, or where something stands already.
 pub fn refuse_place(session: &Session<'_>, worktrees: &[Worktree], path: &Path) -> Result<()> {
     let inside = worktrees.iter().any(|w| !w.bare && path != w.path && path.starts_with(&w.path));
@@ -40,6 +57,21 @@ pub fn refuse_place(session: &Session<'_>, worktrees: &[Worktree], path: &Path) 
         .lines([path.display().to_string()])
         .show("git config --get skein.worktreeDir")
         .next("name a folder outside; for skein.worktreeDir, ../<repository>.skein")
+        .into());
+    }
+    if let Some(outer) = outermost(session, path)? {
+        let name = session.repo.dirs.work_tree.as_deref().and_then(Path::file_name).unwrap_or_default();
+        let mut beside = outer.clone().into_os_string();
+        beside.push("-");
+        beside.push(name);
+        beside.push(".skein");
+        return Err(Refusal::new(
+            Token::WorktreeInside,
+            "the worktree would stand inside the working tree of another repository, where git clean deletes it",
+        )
+        .lines([path.display().to_string(), format!("is inside {}", outer.display())])
+        .show(format!("git -C {} rev-parse --show-toplevel", quoted(&outer)))
+        .next(format!("name a folder outside: git config skein.worktreeDir {}", quoted(&beside)))
         .into());
     }
     let registered = worktrees.iter().any(|w| w.path == path);
