@@ -703,3 +703,45 @@ fn the_name_of_a_closed_worker_does_not_mean_another() {
     // A part that is nobody's name means the one that it fits.
     world.skein(&["landed", "fix-"]).code(1);
 }
+
+/// What the list says is of the branch that the worker is for.
+#[test]
+fn landed_elsewhere_is_not_landed() {
+    let world = World::new();
+    world.worker("q", "echo q >q && git add q && git commit -qm q");
+    world.skein(&["import", "q", "--into", "collect"]).ok();
+    let status = world.skein(&["status"]).ok().out;
+    assert!(status.contains("ready, on collect") && status.contains("git skein land q"), "{status}");
+    assert!(!status.contains("landed") && !status.contains("skein reap"), "{status}");
+    assert!(!world.skein(&["inbox"]).ok().out.starts_with("nothing"), "it waits no more");
+    assert!(world.field("q", "landed").is_null());
+    assert_eq!(world.field("q", "landed_on"), "refs/heads/collect");
+    let collected = world.rev("collect");
+    assert!(!world.skein(&["status", "--porcelain"]).ok().out.contains(&collected));
+    world.skein(&["landed", "q"]).code(1);
+    // Its branch has it by way of the other one.
+    world.skein(&["land", "collect"]).ok();
+    let status = world.skein(&["status"]).ok().out;
+    assert!(status.contains("landed") && status.contains("git skein reap q"), "{status}");
+    assert_eq!(world.field("q", "landed"), collected.as_str());
+    world.skein(&["landed", "q"]).ok();
+    world.skein(&["reap", "--yes", "q"]).ok();
+}
+
+#[test]
+fn where_the_branch_has_another_name_now_what_landed_there_is_asked_of_it() {
+    let world = World::new();
+    for name in ["x", "y"] {
+        world.worker(name, &format!("echo {name} >{name} && git add {name} && git commit -qm {name}"));
+    }
+    world.git(["branch", "-m", "main", "trunk"]);
+    world.git(["config", "skein.trunk", "trunk"]);
+    world.skein(&["land", "x", "--onto", "trunk"]).ok();
+    let status = world.skein(&["status"]).ok().out;
+    assert!(status.contains("git skein reap x") && !status.contains("git skein reap y"), "{status}");
+    world.skein(&["landed", "x"]).ok();
+    let closed = world.skein(&["reap", "--yes", "x"]).ok();
+    assert!(closed.out.contains("in trunk by proof"), "{}", closed.out);
+    let kept = world.skein(&["reap", "--yes", "y"]).code(1);
+    assert!(kept.out.contains("no branch main any more"), "{}", kept.out);
+}

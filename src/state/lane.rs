@@ -199,9 +199,13 @@ impl Ledger {
 
     /// The newest landing of delta `n` of `worker` that stands.
     pub fn landing_of(&self, worker: WorkerId, n: u32) -> Option<&Landing> {
-        let mut of_it =
-            self.deltas().filter(|(op, _, d)| d.worker == worker && d.n == n && !self.is_taken_back(**op));
-        of_it.next().map(|(_, landing, _)| landing)
+        self.landings_of(worker, n).next()
+    }
+
+    /// The landings of delta `n` of `worker` that stand, newest first.
+    pub fn landings_of(&self, worker: WorkerId, n: u32) -> impl Iterator<Item = &Landing> {
+        let of_it = move |d: &LandedDelta| d.worker == worker && d.n == n;
+        self.deltas().filter(move |(op, _, d)| of_it(d) && !self.is_taken_back(**op)).map(|(_, l, _)| l)
     }
 
     /// The newest landing of work of `worker` on `onto`, if an undo took it back.

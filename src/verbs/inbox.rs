@@ -100,7 +100,8 @@ fn waiting(worker: &Worker, row: &Row, changes: Option<&[Change]>) -> Waiting {
         works: row.files > 0 || row.commits > 0,
         moved: stands.is_none() && !record.judged.is_empty(),
         judged: stands.map(|stands| stands.judged.verb),
-        landed: row.landed.is_some(),
+        landed: row.landed.is_some()
+            || row.landed_on.as_ref().is_some_and(|server| server.may_be_one_branch(&row.onto)),
     }
 }
 

@@ -124,6 +124,19 @@ fn archived(session: &Session<'_>, view: &View, name: &str, none: &Failure) -> R
     }
 }
 
+/// The branch that the worker is for, and where it is. Where that is gone, it is the trunk of now, if it landed there.
+pub fn home(session: &Session<'_>, view: &View, ledger: &Ledger, worker: &Worker) -> Option<(RefName, Oid)> {
+    let onto = &worker.record.onto;
+    if let Some(tip) = session.tip(view, onto) {
+        return Some((onto.clone(), tip));
+    }
+    let mut landings = ledger.landings_of(worker.id, worker.record.deltas).peekable();
+    landings.peek()?;
+    let trunk = session.trunk(view).ok()?;
+    let tip = session.tip(view, &trunk)?;
+    landings.any(|landing| landing.onto == trunk).then_some((trunk, tip))
+}
+
 /// What is asked of a worker whose `HEAD` is `head`. Its base is the recorded one, its tip that of its newest
 /// delta, or its `HEAD` before any.
 pub fn question(
@@ -218,12 +231,12 @@ pub fn seems_taken_back(session: &Session<'_>, landing: &Landing, tip: Oid, targ
 fn of_worker(session: &Session<'_>, view: &View, worker: &Worker, request: &Request) -> Result<Answered> {
     custody::refuse_away(worker)?;
     let request = &Request { name: worker.record.handle.to_string(), ..request.clone() };
+    let ledger = Ledger::load(&session.repo, view)?;
     let onto = match &request.onto {
         Some(named) => session.onto(view, Some(named))?,
-        None => worker.record.onto.clone(),
+        None => home(session, view, &ledger, worker).map_or(worker.record.onto.clone(), |(onto, _)| onto),
     };
     let target = session.branch_tip(view, &onto)?;
-    let ledger = Ledger::load(&session.repo, view)?;
     let question = question(session, &ledger, worker, worker.tip(), (&onto, target))?;
     let tip = question.tip;
     let left = match worker.wip {

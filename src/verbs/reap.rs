@@ -247,6 +247,9 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
         looked => looked?,
     };
     let verdict = verdict(session, bench, worker, seen.head)?;
+    if let Some((onto, _)) = landed::home(session, bench.view, &bench.ledger, worker) {
+        row.onto = onto;
+    }
     if let Registration::Stands(admin) = &registration {
         row.uncaptured = uncaptured(admin, &seen);
         let unseen = unseen(session, &admin.path, seen.tree)?;
@@ -284,11 +287,11 @@ fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
 }
 
 fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<Verdict> {
-    let onto = &worker.record.onto;
-    let Some(target) = session.tip(bench.view, onto) else {
-        let detail = format!("there is no branch {} any more", onto.short());
+    let Some((onto, target)) = &landed::home(session, bench.view, &bench.ledger, worker) else {
+        let detail = format!("there is no branch {} any more", worker.record.onto.short());
         return Ok(Verdict::Unknown { why: Unknown::BaseNotInTrunk, detail });
     };
+    let target = *target;
     let question = landed::question(session, &bench.ledger, worker, head, (onto, target))?;
     if question.tip == question.base {
         return Ok(Verdict::Empty);

@@ -11,6 +11,7 @@ use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::domain::protocol::Question;
 use crate::domain::protocol::Talk;
+use crate::domain::quoted;
 use crate::plumbing::CommitGraph;
 use crate::plumbing::History;
 use crate::plumbing::Worktree;
@@ -22,6 +23,7 @@ use crate::state::Worker;
 use crate::state::locked_for;
 use crate::verbs::custody;
 use crate::verbs::graph;
+use crate::verbs::landed::home;
 use crate::verbs::landed::seems_taken_back;
 use crate::verbs::overlap;
 use crate::verbs::overlap::Neighbour;
@@ -93,8 +95,11 @@ pub struct Row {
     pub deltas: u32,
     /// It is closed: only an archive has it.
     pub archived: bool,
-    /// The commit its newest delta landed as, by the lane.
+    /// The commit its newest delta landed as, by the lane, if the branch that it is for has it.
     pub landed: Option<Oid>,
+    /// Another branch that has it, where that one has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landed_on: Option<RefName>,
     /// The branch had it and took it back.
     pub taken_back: bool,
     /// The worker that started it.
@@ -245,13 +250,11 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let target = session.tip(view, &record.onto);
     let behind = target.map(|target| seen.behind(session, record.base, target)).transpose()?;
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
-    let landed = match ledger.landing_of(worker.id, record.deltas) {
-        Some(landing) if is_here(session, seen, landing)? => Some(landing),
-        _ => None,
-    };
-    let taken_back = match landed.map(|l| (l, session.tip(view, &l.onto))) {
-        Some((landing, Some(target))) => seems_taken_back(session, landing, head, target)?,
-        _ => false,
+    let home = home(session, view, ledger, worker).map(|(_, tip)| tip);
+    let (landed, elsewhere) = landed(session, seen, worker, home)?;
+    let taken_back = match landed.zip(home) {
+        Some((landing, target)) => seems_taken_back(session, landing, head, target)?,
+        None => false,
     };
     let asks: Vec<Question> = match record.outcome {
         Outcome::Active | Outcome::NeedsInput => record.open_questions().cloned().collect(),
@@ -291,12 +294,18 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         deltas: record.deltas,
         archived: false,
         landed: landed.map(|l| l.new),
+        landed_on: elsewhere.map(|l| l.onto.clone()),
         taken_back,
         next: match (taken_back, asks.is_empty()) {
             (true, _) => format!("git skein landed {}", record.handle),
             (_, true) if record.open_plan().is_some() => format!("git skein plan {}", record.handle),
             (_, true) if landed.is_none() && is_barred(worker) => {
                 format!("git skein verdict {}", record.handle)
+            }
+            // The server's branch has it: it comes with a pull, and is not landed again.
+            (_, true) if elsewhere.is_some_and(|l| l.onto.may_be_one_branch(&record.onto)) => {
+                let onto = elsewhere.map(|l| l.onto.short()).unwrap_or_default();
+                format!("git skein landed {} --onto {}", record.handle, quoted(onto))
             }
             (_, true) if record.waits_for_its_turn() => format!("git skein resume {}", record.handle),
             (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
@@ -317,9 +326,28 @@ fn twins(view: &View, worker: &Worker) -> Vec<String> {
     view.workers.iter().filter(same).map(|w| view.name_of(w)).collect()
 }
 
-/// Whether the branch that it landed on has come here. The lane of another clone knows of it before that.
-fn is_here(session: &Session<'_>, seen: &Seen<'_>, landing: &Landing) -> Result<bool> {
-    let Some(target) = session.tip(seen.view, &landing.onto) else { return Ok(false) };
+/// The landing that the branch at `home` has, by way of whichever branch; else one that stands on another.
+fn landed<'s>(
+    session: &Session<'_>,
+    seen: &'s Seen<'_>,
+    worker: &Worker,
+    home: Option<Oid>,
+) -> Result<(Option<&'s Landing>, Option<&'s Landing>)> {
+    let mut elsewhere = None;
+    for landing in seen.ledger.landings_of(worker.id, worker.record.deltas) {
+        if home.map_or(Ok(false), |home| is_here(session, seen, landing, home))? {
+            return Ok((Some(landing), None));
+        }
+        let tip = session.tip(seen.view, &landing.onto).filter(|_| elsewhere.is_none());
+        if tip.map_or(Ok(false), |tip| is_here(session, seen, landing, tip))? {
+            elsewhere = Some(landing);
+        }
+    }
+    Ok((None, elsewhere))
+}
+
+/// Whether a branch at `target` has the landing. The lane of another clone knows of it before the branch has come here.
+fn is_here(session: &Session<'_>, seen: &Seen<'_>, landing: &Landing, target: Oid) -> Result<bool> {
     let objects = &session.repo.objects;
     let known = target == landing.new || objects.exists(landing.new);
     Ok(known && History::read(objects, &seen.past, landing.new, target)?.comes_from_base())

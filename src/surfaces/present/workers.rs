@@ -185,7 +185,10 @@ fn state(row: &Row) -> String {
         Some(_) => "landed".to_owned(),
         None => match row.paused {
             Some(until) => format!("paused until {}", date(until)),
-            None => row.outcome.to_string(),
+            None => match &row.landed_on {
+                Some(onto) => format!("{}, on {}", row.outcome, line(onto.short())),
+                None => row.outcome.to_string(),
+            },
         },
     }
 }
@@ -349,6 +352,7 @@ pub(super) fn facts(card: &Card) -> String {
     );
     let back = if row.taken_back { ", and was taken back" } else { "" };
     field("landed", row.landed.map(|l| paint(GOOD, &l.to_string()) + back).unwrap_or_default());
+    field("landed on", row.landed_on.as_ref().map(|onto| line(onto.short())).unwrap_or_default());
     for outside in &card.outside {
         field("outside", paint(BAD, &line(outside)));
     }
