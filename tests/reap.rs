@@ -745,3 +745,17 @@ fn where_the_branch_has_another_name_now_what_landed_there_is_asked_of_it() {
     let kept = world.skein(&["reap", "--yes", "y"]).code(1);
     assert!(kept.out.contains("no branch main any more"), "{}", kept.out);
 }
+
+#[test]
+fn commits_that_change_nothing_are_kept_for_that() {
+    let world = World::new();
+    world.worker("e", "git commit -q --allow-empty -m nothing");
+    let kept = world.skein(&["reap", "--yes", "e"]).code(1);
+    assert!(kept.out.contains("empty-commits: its commits change nothing"), "{}", kept.out);
+    assert!(!kept.out.contains("not committed"), "{}", kept.out);
+    world.skein(&["land", "--allow-empty", "e"]).ok();
+    assert_eq!(world.git(["log", "-1", "--format=%s"]), "nothing");
+    assert!(world.skein(&["status"]).ok().out.contains("git skein reap e"));
+    let closed = world.skein(&["reap", "--yes", "e"]).ok();
+    assert!(closed.out.contains("landed: in main, though it changes nothing"), "{}", closed.out);
+}

@@ -25,6 +25,10 @@ pub struct Remains<'f> {
     pub verdict: &'f Verdict,
     /// Nothing committed, no changes, and no snapshot saw any.
     pub untouched: bool,
+    /// There are commits, and nothing besides.
+    pub changes_nothing: bool,
+    /// Those commits were landed all the same, and the branch has them.
+    pub landed_empty: bool,
 }
 
 /// Risks that the person takes.
@@ -56,6 +60,8 @@ pub enum Keep {
     Unknown,
     /// Its commits change nothing, but there are changes or snapshots besides.
     Uncommitted,
+    /// Its commits change nothing, so nothing can prove that they landed.
+    EmptyCommits,
     /// Files in its worktree cannot be captured.
     Uncaptured,
     IgnoredFiles,
@@ -76,6 +82,7 @@ impl Keep {
             Keep::Reverted => "reverted",
             Keep::Unknown => "unknown",
             Keep::Uncommitted => "uncommitted",
+            Keep::EmptyCommits => "empty-commits",
             Keep::Uncaptured => "uncaptured",
             Keep::IgnoredFiles => "ignored-files",
             Keep::ChangedMeanwhile => "changed-meanwhile",
@@ -154,6 +161,8 @@ fn proven(found: &Remains<'_>) -> Result<Remove, Keep> {
         Verdict::Landed { presence: Presence::Yes | Presence::Changed, .. } => Ok(Remove::Landed),
         Verdict::Landed { presence: Presence::Reverted, .. } => Err(Keep::Reverted),
         Verdict::Empty if found.untouched => Ok(Remove::Empty),
+        Verdict::Empty if found.landed_empty => Ok(Remove::Landed),
+        Verdict::Empty if found.changes_nothing => Err(Keep::EmptyCommits),
         Verdict::Empty => Err(Keep::Uncommitted),
         Verdict::Partial { .. } => Err(Keep::Partial),
         Verdict::NotLanded { .. } => Err(Keep::NotLanded),
@@ -184,6 +193,8 @@ mod tests {
             unseen: 0,
             verdict,
             untouched: false,
+            changes_nothing: false,
+            landed_empty: false,
         }
     }
 

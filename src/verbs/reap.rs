@@ -232,6 +232,8 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
         unseen: 0,
         verdict: &nothing,
         untouched: true,
+        changes_nothing: false,
+        landed_empty: false,
     };
     row.fate = fate(&found, bench.risks);
     if matches!(row.fate, Fate::Keep(_)) {
@@ -258,6 +260,9 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
     found.uncaptured = row.uncaptured.len();
     found.unseen = row.unseen.len();
     found.verdict = &verdict;
+    let alone = seen.leftovers.is_empty() && seen.kept.wip.is_none();
+    found.changes_nothing = alone && seen.head != worker.record.base;
+    found.landed_empty = alone && landed_as_it_is(session, bench, worker, seen.head)?;
     found.untouched = seen.head == worker.record.base && seen.leftovers.is_empty() && seen.kept.wip.is_none();
     row.fate = fate(&found, bench.risks);
     row.leftovers = stored::leftovers(session, &worker.record, &seen)?.len();
@@ -284,6 +289,17 @@ fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
         .chain(withheld)
         .chain(more.map(|(name, what)| format!("{} ({what})", admin.dir.join(name).display())))
         .collect()
+}
+
+/// Whether its very commits were landed though they change nothing, and the branch has them: of such there is no proof
+/// but that record.
+fn landed_as_it_is(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<bool> {
+    let Some((onto, target)) = landed::home(session, bench.view, &bench.ledger, worker) else {
+        return Ok(false);
+    };
+    let mut of_it = bench.ledger.landings_of(worker.id, worker.record.deltas).filter(|l| l.onto == onto);
+    let landing = of_it.find(|l| l.delta.as_ref().is_some_and(|d| d.tip == head));
+    landing.map_or(Ok(false), |l| session.repo.objects.is_ancestor(l.new, target))
 }
 
 fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<Verdict> {

@@ -78,6 +78,7 @@ fn because(row: &Row, why: Remove) -> String {
             let since = if *presence == Presence::Changed { ", changed since" } else { "" };
             format!("landed: in {onto} by proof of {} at {}{since}", proof.as_str(), at.short())
         }
+        (Some(Verdict::Empty), Remove::Landed) => format!("landed: in {onto}, though it changes nothing"),
         (Some(verdict), _) => format!("unlanded: {} in {onto}, as you asked", verdict.word()),
         (None, _) => why.word().to_owned(),
     };
@@ -105,6 +106,9 @@ fn kept(row: &Row, why: Keep) -> String {
         Keep::Uncommitted => {
             let left = count(row.leftovers, "path");
             format!("{left} not committed or in snapshots alone; --include-unlanded closes it all the same")
+        }
+        Keep::EmptyCommits => {
+            "its commits change nothing; --include-unlanded closes it all the same".to_owned()
         }
         Keep::Uncaptured => "its worktree holds what no snapshot can".to_owned(),
         Keep::IgnoredFiles => "they would be lost; --include-ignored closes it all the same".to_owned(),
