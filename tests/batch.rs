@@ -253,6 +253,9 @@ fn a_name_that_is_taken_starts_nothing() {
     world.skein(&again).refused("name-taken", 1);
     world.skein(&["reap", "--yes", "greet"]).ok();
     works(&world, "greet", "echo two >two");
+    // The same task is another try, as after a dispatch that was killed.
+    let twice = world.skein(&["dispatch", "--wait", "--name", "greet", "greet", "--", "true"]);
+    assert!(twice.err.contains("this one is called greet-2"), "{}", twice.err);
     // A name that is only made from the task is made to differ.
     for _ in 0..2 {
         world.skein(&["dispatch", "--wait", "Say it", "--", "true"]);

@@ -152,7 +152,7 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
             },
             Explained {
                 token: Token::NameTaken,
-                means: "An open worker has the name that `dispatch --name` asks for",
+                means: "An open worker with another task has the name that `dispatch --name` asks for",
                 show: "`git show refs/skein/worker/<id>:record.json`",
                 next: "Choose another name, or close that worker: `git skein reap <worker>`",
             },

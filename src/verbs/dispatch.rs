@@ -337,7 +337,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     let naming = session.lock_worktrees()?;
     let view = session.view()?;
     refuse_active(session, &view)?;
-    let handle = name(&view, request, &plan.wish)?;
+    let handle = name(session, &view, request, &plan.wish)?;
     let path = place(session, &session.repo.worktrees()?, &handle)?;
     let id = request.retries.map_or_else(|| session.new_worker_id(), |(_, promised)| promised);
     crate::host::make_dir(&session.local.worker(id))?;
@@ -348,7 +348,7 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
         worker: id,
         clone: session.clone_id().unwrap_or_default().to_owned(),
         handle,
-        task: brief.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned(),
+        task: title(&brief),
         outcome: Outcome::Active,
         reason: None,
         base,
@@ -416,19 +416,26 @@ fn make(session: &Session<'_>, request: &Request, plan: &Plan) -> Result<(Worker
     Ok((record, admin, included))
 }
 
-/// The handle that it gets: the one wished for, or the like.
-fn name(view: &View, request: &Request, wish: &Handle) -> Result<Handle> {
+/// The handle that it gets: the one wished for, or the like. The same task again is another try.
+fn name(session: &Session<'_>, view: &View, request: &Request, wish: &Handle) -> Result<Handle> {
+    let free = wish.clone().unique(|h| view.handle_taken(h));
     let there = view.workers.iter().find(|w| w.record.handle == *wish);
-    match there.filter(|_| request.only_that_name && request.name.is_some()) {
-        Some(worker) => {
-            Err(Refusal::new(Token::NameTaken, format!("an open worker is called {wish} already"))
-                .lines([format!("{}, {}: {}", worker.id, worker.record.outcome.word(), worker.record.task)])
-                .show(format!("git show {}:record.json", worker.ref_text()))
-                .next(format!("choose another --name, or close that one: git skein reap {wish}"))
-                .into())
-        }
-        None => Ok(wish.clone().unique(|h| view.handle_taken(h))),
+    let Some(worker) = there.filter(|_| request.only_that_name && request.name.is_some()) else {
+        return Ok(free);
+    };
+    if worker.record.task == title(&mask(&request.task)) {
+        session.tell(format!("{wish} is an open worker with the same task; this one is called {free}"));
+        return Ok(free);
     }
+    Err(Refusal::new(Token::NameTaken, format!("an open worker with another task is called {wish}"))
+        .lines([format!("{}, {}: {}", worker.id, worker.record.outcome.word(), worker.record.task)])
+        .show(format!("git show {}:record.json", worker.ref_text()))
+        .next(format!("choose another --name, or close that one: git skein reap {wish}"))
+        .into())
+}
+
+fn title(brief: &str) -> String {
+    brief.lines().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned()
 }
 
 /// What the supervisor is told.
