@@ -293,7 +293,7 @@ fn changed(path: &Path, why: &str, lines: Vec<String>) -> Failure {
 }
 
 fn refusal(token: Token, path: &Path, says: String, lines: Vec<String>) -> Refusal {
-    Refusal::new(token, says).lines(lines).show(format!("git bundle verify {}", quoted(&path)))
+    Refusal::new(token, says).lines(lines).show(format!("git bundle verify {}", quoted(path)))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Repo {
     pub fn discover(cwd: &Path, git: Git, note: &dyn Fn(&Path) -> PathBuf) -> Result<(Repo, Config)> {
         if !cwd.is_dir() {
             return Err(Refusal::new(Token::NotARepository, format!("there is no folder {}", cwd.display()))
-                .show(format!("git -C {} rev-parse --git-dir", quoted(&cwd)))
+                .show(format!("git -C {} rev-parse --git-dir", quoted(cwd)))
                 .next("give a folder of a repository with -C")
                 .into());
         }
@@ -298,7 +298,7 @@ fn unread(cwd: &Path, words: &str) -> Failure {
         "change into a repository, or give one with -C"
     };
     Refusal::new(Token::NotARepository, format!("git finds no repository: {words}"))
-        .show(format!("git -C {} rev-parse --git-dir", quoted(&cwd)))
+        .show(format!("git -C {} rev-parse --git-dir", quoted(cwd)))
         .next(next)
         .into()
 }

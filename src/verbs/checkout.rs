@@ -76,7 +76,7 @@ fn in_progress(what: &str, branch: &RefName, path: &Path) -> Failure {
         format!("a {what} is in progress where {} is checked out", branch.short()),
     )
     .lines([path.display().to_string()])
-    .show(format!("git -C {} status", quoted(&path)))
+    .show(format!("git -C {} status", quoted(path)))
     .next(format!("finish or abort the {what}, then try again"))
     .into()
 }

@@ -237,7 +237,7 @@ impl<'s> Session<'s> {
         }
         Err(Refusal::new(Token::NoSpace, format!("only {} KiB are free where the repository is", free >> 10))
             .lines([common.display().to_string()])
-            .show(format!("df -h {}", quoted(&common)))
+            .show(format!("df -h {}", quoted(common)))
             .next("free some space, then try again; nothing was written")
             .into())
     }
@@ -278,7 +278,7 @@ impl<'s> Session<'s> {
         crate::host::make_dir(&self.local.run())?;
         let busy = || {
             Refusal::new(Token::Busy, format!("{what} has been running for {} s", LOCK_WAIT.as_secs()))
-                .show(format!("fuser -v {}", quoted(&path)))
+                .show(format!("fuser -v {}", quoted(path)))
                 .next("wait for it to end, then try again")
         };
         // A git process that outlives us still works under it: the next one waits for that too.

@@ -252,6 +252,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
     let liveness = (record.outcome == Outcome::Active).then(|| custody::liveness(session, worker));
     let home = home(session, view, ledger, worker).map(|(_, tip)| tip);
     let (landed, elsewhere) = landed(session, seen, worker, home)?;
+    let server = elsewhere.and_then(|landing| ask_server(landing, worker));
     let taken_back = match landed.zip(home) {
         Some((landing, target)) => seems_taken_back(session, landing, head, target)?,
         None => false,
@@ -302,11 +303,7 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
             (_, true) if landed.is_none() && is_barred(worker) => {
                 format!("git skein verdict {}", record.handle)
             }
-            // The server's branch has it: it comes with a pull, and is not landed again.
-            (_, true) if elsewhere.is_some_and(|l| l.onto.may_be_one_branch(&record.onto)) => {
-                let onto = elsewhere.map(|l| l.onto.short()).unwrap_or_default();
-                format!("git skein landed {} --onto {}", record.handle, quoted(onto))
-            }
+            (_, true) if server.is_some() => server.unwrap_or_default(),
             (_, true) if record.waits_for_its_turn() => format!("git skein resume {}", record.handle),
             (_, true) => next(record.outcome, liveness, landed.is_some(), files, &record.handle),
             (_, false) => format!("git skein tell {} '<answer>'", record.handle),
@@ -317,6 +314,12 @@ pub fn row(session: &Session<'_>, seen: &Seen<'_>, worker: &Worker) -> Result<Ro
         parent: Kin::parent(view, worker),
         children: seen.children.get(&worker.id).cloned().unwrap_or_default(),
     })
+}
+
+/// Where the server's branch has it: it comes with a pull, and is not landed again.
+fn ask_server(landing: &Landing, worker: &Worker) -> Option<String> {
+    let onto = Some(&landing.onto).filter(|onto| onto.may_be_one_branch(&worker.record.onto))?;
+    Some(format!("git skein landed {} --onto {}", worker.record.handle, quoted(onto.short())))
 }
 
 /// The other workers of the same brief.

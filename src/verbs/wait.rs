@@ -177,7 +177,7 @@ fn end(session: &Session<'_>, worker: &Worker) -> Result<()> {
 
 fn still_running(session: &Session<'_>, worker: &Worker) -> Failure {
     Refusal::new(Token::TimedOut, format!("{} did not end within {} s", worker.record.handle, STOP.as_secs()))
-        .show(format!("fuser -v {}", quoted(&session.local.alive(worker.id))))
+        .show(format!("fuser -v {}", quoted(session.local.alive(worker.id))))
         .next("try again; its work is kept meanwhile")
         .into()
 }

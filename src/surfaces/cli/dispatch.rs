@@ -106,7 +106,7 @@ fn read(file: &Path, cwd: &Path, next: &str) -> Result<String> {
     };
     read.map_err(|e| {
         Refusal::new(Token::NoTask, format!("no task can be read from {}: {e}", file.display()))
-            .show(format!("file {}", quoted(&file)))
+            .show(format!("file {}", quoted(file)))
             .next(next)
             .into()
     })

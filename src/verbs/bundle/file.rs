@@ -63,7 +63,7 @@ pub fn export(session: &Session<'_>, name: &str, path: &Path, whole: bool) -> Re
         crate::host::create(path, |file| session.repo.write_bundle_file(&name, bundle.commit, needs, file))?;
     let Some(size) = made else {
         return Err(Refusal::new(Token::FileExists, format!("{} is there already", path.display()))
-            .show(format!("ls -l {}", quoted(&path)))
+            .show(format!("ls -l {}", quoted(path)))
             .next("choose another name, or move the file away")
             .into());
     };
@@ -104,7 +104,7 @@ pub fn check(
                 Token::UnknownRecord,
                 format!("{} cannot be read: {why}", path.display()),
             )
-            .show(format!("git bundle list-heads {}", quoted(&path)))
+            .show(format!("git bundle list-heads {}", quoted(path)))
             .next("use a newer git-skein")
             .into());
         }
@@ -128,7 +128,7 @@ pub fn check(
 pub fn refuse_unexpected(path: &Path, tip: Oid, expect: &str) -> Result<()> {
     let Ok(wanted) = expect.parse::<Oid>() else {
         return Err(Refusal::new(Token::BadRevision, format!("{expect:?} is no whole id of a commit"))
-            .show(format!("git bundle list-heads {}", quoted(&path)))
+            .show(format!("git bundle list-heads {}", quoted(path)))
             .next("give the whole id, as export has printed it")
             .into());
     };
@@ -138,14 +138,14 @@ pub fn refuse_unexpected(path: &Path, tip: Oid, expect: &str) -> Result<()> {
     Err(Refusal::new(Token::BundleChanged, format!("{} is another bundle than was expected", path.display()))
         .oid("expected", wanted)
         .oid("it is", tip)
-        .show(format!("git bundle list-heads {}", quoted(&path)))
+        .show(format!("git bundle list-heads {}", quoted(path)))
         .next("do not use it; ask for the file again")
         .into())
 }
 
 fn refuse_unfit(repo: &Repo, file: &BundleFile, path: &Path) -> Result<()> {
     let unfit = |says: String| {
-        Refusal::new(Token::BundleUnfit, says).show(format!("git bundle verify {}", quoted(&path)))
+        Refusal::new(Token::BundleUnfit, says).show(format!("git bundle verify {}", quoted(path)))
     };
     let (theirs, ours) = (file.header.format, repo.objects.format());
     if theirs != ours {
@@ -168,7 +168,7 @@ fn refuse_unfit(repo: &Repo, file: &BundleFile, path: &Path) -> Result<()> {
 fn changed(path: &Path, what: &str, tip: Oid) -> Failure {
     Refusal::new(Token::BundleChanged, format!("{} is not as it was written: {what}", path.display()))
         .oid("its commit", tip)
-        .show(format!("git bundle list-heads {}", quoted(&path)))
+        .show(format!("git bundle list-heads {}", quoted(path)))
         .next("do not use it; ask for the file again")
         .into()
 }
@@ -232,7 +232,7 @@ fn refuse_monstrous(checked: &Checked, path: &Path) -> Result<()> {
     let says = format!("{} is no bundle of ours: a tree in it has too many files or folders", path.display());
     Err(Refusal::new(Token::BadBundle, says)
         .oid("the tree", tree)
-        .show(format!("git bundle verify {}", quoted(&path)))
+        .show(format!("git bundle verify {}", quoted(path)))
         .next("ask for another one")
         .into())
 }
