@@ -71,7 +71,7 @@ fn it_lands_on_the_server_and_nothing_here_moves() {
     // Known by its receipt there; here when the branch has come.
     world.skein(&["landed", "one", "--onto", "origin/main"]).ok();
     world.skein(&["landed", "one"]).code(1);
-    assert_eq!(world.field("one", "landed"), tip(&world));
+    assert_eq!(world.field("one", "landed_on"), THERE);
     world.git(["pull", "-q", "--ff-only", "origin", "main"]);
     let proof = world.skein(&["landed", "one", "--json"]).ok().json();
     assert_eq!(proof["result"]["verdict"]["proof"], "receipt", "{proof}");

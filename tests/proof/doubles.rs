@@ -130,7 +130,7 @@ fn case(scene: &Scene, reference: &Reference, case: &Case) -> bool {
 #[test]
 fn recovery_is_killed_too() {
     let mut sum = Tried::default();
-    let size = if full() { [12, 12] } else { [5, 4] };
+    let size = if full() { [11, 11] } else { [5, 4] };
     for (name, scene) in verbs::chosen(HARNESS.name, HARNESS.counts, 3) {
         let scene = Scene { name, ..scene() };
         let reference = sweep::reference(&scene);

@@ -65,14 +65,11 @@ pub fn refuse_place(session: &Session<'_>, worktrees: &[Worktree], path: &Path) 
         beside.push("-");
         beside.push(name);
         beside.push(".skein");
-        return Err(Refusal::new(
-            Token::WorktreeInside,
-            "the worktree would stand inside the working tree of another repository, where git clean deletes it",
-        )
-        .lines([path.display().to_string(), format!("is inside {}", outer.display())])
-        .show(format!("git -C {} rev-parse --show-toplevel", quoted(&outer)))
-        .next(format!("name a folder outside: git config skein.worktreeDir {}", quoted(&beside)))
-        .into());
+        session.tell(format!(
+            "the worktree stands inside {}, another repository, whose git clean -ffd takes it; for the next ones: git config skein.worktreeDir {}",
+            outer.display(),
+            quoted(&beside)
+        ));
     }
     let registered = worktrees.iter().any(|w| w.path == path);
     if registered || std::fs::symlink_metadata(path).is_ok() {
