@@ -481,8 +481,9 @@ fn same(scene: &Scene, world: &World, reference: &Reference, (how, at): (How, &s
 fn stands(scene: &Scene, world: &World, reference: &Reference, (ran, at): (&Ran, &str)) {
     let of_landing = ["intent", "undo", "landing", "undone"].map(|kind| format!(r#""kind":"{kind}""#));
     let lane = "refs/skein/lane/";
-    let not_gone_on = ["it is not taken up again: ", "the other try is not started: "];
-    let not_gone_on = not_gone_on.iter().any(|words| ran.err.contains(words));
+    // What the agent does then is its supervisor's to tell, which may be struck as well.
+    let not_gone_on =
+        ran.out.contains("next: git skein resume ") || ran.err.contains("the other try is not started: ");
     let left_behind = ran.err.contains("left behind, removed by the next run: ");
     let later = |key: &str, said: &str| {
         let cleared = key.starts_with("left ") || key.starts_with("refs/skein-local/candidate/");
