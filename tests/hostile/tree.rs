@@ -82,7 +82,7 @@ pub const CASES: &[Case] = &[
         "c=$(git commit-tree -m root HEAD^{tree}); git update-ref --no-deref HEAD $(git commit-tree -p HEAD -p other -p $c -m octopus HEAD^{tree})"),
     lands("root", "merges a history of no common root", &["ok-root"],
         "c=$(git commit-tree -m root HEAD^{tree}); git update-ref --no-deref HEAD $(git commit-tree -p HEAD -p $c -m root HEAD^{tree})"),
-    refused("transplant", "moves its work onto a branch that is not of its base", "base-moved",
+    refused("transplant", "moves its work onto another branch", "foreign-merge",
         "git rebase -q --onto other HEAD~1"),
     refused("amended", "commits its base anew, in its own words", "base-moved",
         "t=$(git rev-parse HEAD^{tree}); git checkout -q --detach HEAD~1; git commit -q --amend -m mine; git update-ref --no-deref HEAD $(git commit-tree -p HEAD -m x $t)"),
