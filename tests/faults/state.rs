@@ -62,9 +62,11 @@ fn ours(world: &World, state: &mut State) {
     let repo = Repository::open(&world.repo).unwrap();
     for (name, oid) in refs(&repo) {
         let text = |path: &str| blob(&repo, oid, path).unwrap_or_default();
-        // An archive is the same whether its workers were folded at once or one by one.
-        let by_tree = ["refs/skein/worker/", "refs/skein/archive/", "refs/notes/skein/"];
-        if by_tree.iter().any(|prefix| name.starts_with(prefix)) {
+        // An archive is the same whether its workers were folded at once or one by one, and a document whether it was
+        // written in one try or two.
+        let by_tree = ["refs/skein/worker/", "refs/skein/archive/", "refs/notes/skein/", "refs/skein/doc/"];
+        let of_a_remote = name.starts_with("refs/skein-remote/") && name.contains("/doc/");
+        if of_a_remote || by_tree.iter().any(|prefix| name.starts_with(prefix)) {
             let tree = repo.find_commit(oid).unwrap().tree_id();
             state.insert(name, tree.to_string());
         } else if name.starts_with("refs/skein-local/candidate/") {
