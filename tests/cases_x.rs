@@ -167,7 +167,7 @@ fn a_printed_command_can_be_pasted_whatever_the_folder_is_called() {
     world.skein(&to).ok();
     fs::write(folder.join("n"), "").unwrap();
     let refused = world.skein(&["land", "w"]).code(1);
-    let see = refused.err.lines().find_map(|line| line.split_once("see: ")).unwrap().1;
+    let see = refused.shown();
     let pasted = std::process::Command::new("sh").args(["-c", see]).output().unwrap();
     assert!(see.contains("git -C '") && pasted.status.success(), "{see}: {pasted:?}");
 }

@@ -1,5 +1,6 @@
 //! A gate that was asked for runs, whatever way the work takes to the trunk, or the way is closed.
 
+use crate::support::Ran;
 use crate::support::World;
 
 /// A worker `w` with the check `grep -q good new.txt`, whose file holds `word`.
@@ -105,8 +106,8 @@ fn an_empty_command_is_no_gate() {
 }
 
 /// Types into a shell what `said` shows, as a person would, and gives what it printed.
-fn type_shown(world: &World, said: &str) -> String {
-    let shown = said.lines().find_map(|line| line.trim().strip_prefix("see:")).unwrap().trim();
+fn type_shown(world: &World, said: &Ran) -> String {
+    let shown = said.shown();
     let ran = std::process::Command::new("sh").args(["-c", shown]).current_dir(&world.repo).output().unwrap();
     let text = [ran.stdout, ran.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -122,7 +123,7 @@ fn what_a_gate_did_is_seen_away_from_the_checkout() {
     for (gate, token) in cases {
         let said = world.skein(&["land", "w", "--gate", gate]).refused(token, 5);
         for _ in 0..2 {
-            let text = type_shown(&world, &said.err);
+            let text = type_shown(&world, &said);
             assert!(token == "gate-failed" || text.contains("modified:   new.txt"), "{text}");
         }
         assert_eq!(world.git(["status", "--porcelain"]), "", "the person's checkout is as it was");
@@ -139,8 +140,8 @@ fn a_conflict_is_resolved_as_it_is_told() {
     }
     world.skein(&["land", "one"]).ok();
     let told = world.skein(&["land", "two"]).refused("conflict", 3);
-    type_shown(&world, &told.err);
-    let next = told.err.split_once("next:").unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ");
+    type_shown(&world, &told);
+    let next = told.next();
     let merging =
         next.split_once("a branch of yours: ").unwrap().1.split_once(", then ").unwrap().0.to_owned();
     world.git(["config", "user.name", "Ada"]);
@@ -159,7 +160,7 @@ fn a_conflict_is_resolved_as_it_is_told() {
     let tree = world.worktree("three");
     sh(&tree, "git merge -q main; echo all >a.txt; git commit -qam all");
     let told = world.skein(&["land", "three"]).refused("foreign-merge", 1);
-    let next = told.err.split_once("next:").unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ");
+    let next = told.next();
     let branch =
         next.split_once("as a branch of yours: ").unwrap().1.split_once(" && ").unwrap().0.to_owned();
     assert!(sh(&world.repo, &branch).status.success(), "{branch}");

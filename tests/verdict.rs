@@ -110,7 +110,7 @@ fn a_delta_that_moved_is_asked_for_again_and_one_that_is_the_same_is_not() {
         "{card}"
     );
     let barred = world.skein(&["land", "w"]).refused("not-accepted", 1);
-    let show = barred.err.lines().find_map(|l| l.trim().strip_prefix("see:  ")).unwrap().to_owned();
+    let show = barred.shown();
     let words: Vec<&str> = show.strip_prefix("git ").unwrap().split(' ').collect();
     assert!(world.git(&words).contains("three"), "{show}");
     goes_on(&world, "w", "git reset -q --hard HEAD~");

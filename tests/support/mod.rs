@@ -67,6 +67,19 @@ impl Ran {
         assert!(ran.err.contains("see: ") && ran.err.contains("next:"), "{}", ran.err);
         ran
     }
+
+    /// The command that a refusal shows.
+    #[track_caller]
+    pub fn shown(&self) -> &str {
+        self.err.lines().find_map(|line| line.split_once("see: ")).expect("a refusal").1.trim()
+    }
+
+    /// What it says to do next, in one line.
+    #[track_caller]
+    pub fn next(&self) -> String {
+        let next = self.err.split_once("next:").expect("a refusal").1;
+        next.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 }
 
 impl World {
