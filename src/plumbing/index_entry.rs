@@ -80,7 +80,8 @@ impl<'b> IndexFile<'b> {
     }
 
     /// The bytes with another entry at the path, of a file that nothing is known of, as `git update-index
-    /// --index-info` makes it, but that a file that is not to be looked at stays so. `None` where there is no plain entry, or something unknown depends on it.
+    /// --index-info` makes it, but that a file that is not to be looked at stays so. `None` where there is no plain entry,
+    /// or something unknown depends on it.
     pub fn replaced(&self, path: &BStr, (mode, oid): (Mode, Oid)) -> Option<Vec<u8>> {
         let entry = self.plain(self.found.first()?)?;
         if self.is_intent(entry) {

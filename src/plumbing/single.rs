@@ -131,8 +131,8 @@ impl Repo {
         Ok(self.git.expect(&call)?.stdout)
     }
 
-    /// What the index of the worktree has at `path`, which is nothing where that is only meant to be added; `None` where it cannot be told plainly: several stages, a folder
-    /// in its place, an index of a kind that is not read here.
+    /// What the index of the worktree has at `path`, which is nothing where that is only meant to be added; `None` where
+    /// it cannot be told plainly: several stages, a folder in its place, an index of a kind that is not read here.
     pub fn indexed_at(&self, admin: &Admin, path: &BStr) -> Result<Option<Option<(Mode, Oid)>>> {
         let file = admin.dir.join("index");
         let bytes = match std::fs::read(&file) {
@@ -145,9 +145,14 @@ impl Repo {
         })
     }
 
-    fn listed_at(&self, file: &Path, path: &BStr) -> Option<Option<(Mode, Oid)>> {
+    /// An index of any kind that git writes.
+    fn whole_index(&self, file: &Path) -> Option<gix::index::File> {
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let index = gix::index::File::at(file, self.objects.hash, true, options).ok()?;
+        gix::index::File::at(file, self.objects.hash, true, options).ok()
+    }
+
+    fn listed_at(&self, file: &Path, path: &BStr) -> Option<Option<(Mode, Oid)>> {
+        let index = self.whole_index(file)?;
         let range = index.entry_range(path);
         match range {
             None => Some(None),
@@ -165,9 +170,8 @@ impl Repo {
 
     /// What `update-index` is told to keep of the entry at `path`: that git is not to look at the file.
     pub(super) fn flags_at(&self, admin: &Admin, path: &BStr) -> Vec<&'static str> {
-        let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let index = gix::index::File::at(admin.dir.join("index"), self.objects.hash, true, options);
-        let flags = index.ok().and_then(|index| index.entry_by_path(path).map(|entry| entry.flags));
+        let index = self.whole_index(&admin.dir.join("index"));
+        let flags = index.and_then(|index| index.entry_by_path(path).map(|entry| entry.flags));
         let kept = [(Flags::ASSUME_VALID, "--assume-unchanged"), (Flags::SKIP_WORKTREE, "--skip-worktree")];
         kept.into_iter()
             .filter(|(flag, _)| flags.is_some_and(|has| has.contains(*flag)))
