@@ -80,12 +80,7 @@ fn put(made: &mut Made, patch: &Patch, to: &Target<'_, '_>) -> Result<()> {
     let rule = found.map(|found| rule(&found, rules.of(&name)));
     let mut patch = patch.clone();
     if let Some(rule) = &rule {
-        if let Some(command) = &rule.post_patch {
-            rules.refuse_untrusted(session, command)?;
-        }
-        if let Some(command) = &rule.pre_patch {
-            patch.content = rules.transformed(session, open, &name, command, &patch.content)?;
-        }
+        patch.content = rules.prepared(session, open, (&name, rule), &patch.content)?;
     }
     let stamped = rule.as_ref().filter(|rule| rule.timestamp).map(|_| to.stamp);
     match apply(&made.after, &patch, &rule.unwrap_or_default(), stamped) {

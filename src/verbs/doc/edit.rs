@@ -12,7 +12,7 @@ use crate::domain::document::Unpatched;
 use crate::domain::document::apply;
 use crate::domain::document::components;
 use crate::domain::document::rule;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::state::COMMITTED;
 use crate::state::ConflictRecord;
 use crate::state::DocStep;
@@ -54,14 +54,7 @@ pub fn patch(
     };
     let mut rule = rule(target, rules.of(component));
     rule.mode = mode.unwrap_or(rule.mode);
-    // What may not run afterwards is refused before anything is written.
-    if let Some(command) = &rule.post_patch {
-        rules.refuse_untrusted(session, command)?;
-    }
-    let content = match &rule.pre_patch {
-        Some(command) => rules.transformed(session, &held.open, component, command, content)?,
-        None => content.to_owned(),
-    };
+    let content = rules.prepared(session, &held.open, (component, &rule), content)?;
     let patch = Patch { component: component.to_owned(), content };
     let stamp = rules.stamp(session);
     let stamp = rule.timestamp.then_some(stamp.as_str());

@@ -6,6 +6,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Configured;
+use crate::domain::document::Rule;
 use crate::domain::document::rules;
 use crate::host::Run;
 use crate::verbs::doc::open::Open;
@@ -38,7 +39,7 @@ impl Rules {
             let Some(bytes) = crate::host::read_optional(&path)? else { continue };
             let said = rules(&String::from_utf8_lossy(&bytes)).map_err(|why| {
                 Refusal::new(Token::BadDocument, format!("{file}:{}: {}", why.line, why.says))
-                    .show(format!("cat {}", crate::host::quoted(&path)))
+                    .show(format!("cat {}", crate::domain::quoted(&path)))
                     .next("mend that line, then try again; nothing was written")
             })?;
             return Ok(Rules { file: Some((file, bytes)), said });
@@ -57,7 +58,7 @@ impl Rules {
     }
 
     /// `content` as the command makes it.
-    pub fn transformed(
+    fn transformed(
         &self,
         session: &Session<'_>,
         open: &Open,
@@ -102,8 +103,26 @@ impl Rules {
         self.file.as_ref().map_or(FILES[0], |(file, _)| file)
     }
 
+    /// What goes into a component as its rule has it on the way. What may not run afterwards is refused before anything
+    /// is written.
+    pub fn prepared(
+        &self,
+        session: &Session<'_>,
+        open: &Open,
+        (component, rule): (&str, &Rule),
+        content: &str,
+    ) -> Result<String> {
+        if let Some(command) = &rule.post_patch {
+            self.refuse_untrusted(session, command)?;
+        }
+        match &rule.pre_patch {
+            Some(command) => self.transformed(session, open, component, command, content),
+            None => Ok(content.to_owned()),
+        }
+    }
+
     /// Refuses where nobody has trusted what the file says to run.
-    pub fn refuse_untrusted(&self, session: &Session<'_>, command: &str) -> Result<()> {
+    fn refuse_untrusted(&self, session: &Session<'_>, command: &str) -> Result<()> {
         let content = self.file.as_ref().map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         if is_trusted(session, content) {
             return Ok(());
