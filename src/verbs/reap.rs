@@ -248,10 +248,8 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
         }
         looked => looked?,
     };
-    let verdict = verdict(session, bench, worker, seen.head)?;
-    if let Some((onto, _)) = landed::home(session, bench.view, &bench.ledger, worker) {
-        row.onto = onto;
-    }
+    let home = landed::home(session, bench.view, &bench.ledger, worker);
+    let verdict = verdict(session, bench, worker, (seen.head, home.as_ref()))?;
     if let Registration::Stands(admin) = &registration {
         row.uncaptured = uncaptured(admin, &seen);
         let unseen = unseen(session, &admin.path, seen.tree)?;
@@ -261,11 +259,14 @@ fn judge(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker) -> Result<Ca
     found.unseen = row.unseen.len();
     found.verdict = &verdict;
     let alone = seen.leftovers.is_empty() && seen.kept.wip.is_none();
-    found.changes_nothing = alone && seen.head != worker.record.base;
-    found.landed_empty = alone && landed_as_it_is(session, bench, worker, seen.head)?;
-    found.untouched = seen.head == worker.record.base && seen.leftovers.is_empty() && seen.kept.wip.is_none();
+    found.untouched = alone && seen.head == worker.record.base;
+    found.changes_nothing = alone && !found.untouched;
+    if found.changes_nothing && verdict == Verdict::Empty {
+        found.landed_empty = landed_as_it_is(session, bench, worker, (seen.head, home.as_ref()))?;
+    }
     row.fate = fate(&found, bench.risks);
     row.leftovers = stored::leftovers(session, &worker.record, &seen)?.len();
+    row.onto = home.map_or(row.onto, |(onto, _)| onto);
     row.verdict = Some(verdict);
     (row.tip, row.snapshot) = (seen.head, seen.kept.wip);
     Ok(Case { worker: worker.clone(), registration, seen: Some(seen), row })
@@ -293,22 +294,29 @@ fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
 
 /// Whether its very commits were landed though they change nothing, and the branch has them: of such there is no proof
 /// but that record.
-fn landed_as_it_is(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<bool> {
-    let Some((onto, target)) = landed::home(session, bench.view, &bench.ledger, worker) else {
-        return Ok(false);
-    };
-    let mut of_it = bench.ledger.landings_of(worker.id, worker.record.deltas).filter(|l| l.onto == onto);
+fn landed_as_it_is(
+    session: &Session<'_>,
+    bench: &Bench<'_>,
+    worker: &Worker,
+    (head, home): (Oid, Option<&(RefName, Oid)>),
+) -> Result<bool> {
+    let Some((onto, target)) = home else { return Ok(false) };
+    let mut of_it = bench.ledger.landings_of(worker.id, worker.record.deltas).filter(|l| l.onto == *onto);
     let landing = of_it.find(|l| l.delta.as_ref().is_some_and(|d| d.tip == head));
-    landing.map_or(Ok(false), |l| session.repo.objects.is_ancestor(l.new, target))
+    landing.map_or(Ok(false), |l| session.repo.objects.is_ancestor(l.new, *target))
 }
 
-fn verdict(session: &Session<'_>, bench: &Bench<'_>, worker: &Worker, head: Oid) -> Result<Verdict> {
-    let Some((onto, target)) = &landed::home(session, bench.view, &bench.ledger, worker) else {
+fn verdict(
+    session: &Session<'_>,
+    bench: &Bench<'_>,
+    worker: &Worker,
+    (head, home): (Oid, Option<&(RefName, Oid)>),
+) -> Result<Verdict> {
+    let Some((onto, target)) = home else {
         let detail = format!("there is no branch {} any more", worker.record.onto.short());
         return Ok(Verdict::Unknown { why: Unknown::BaseNotInTrunk, detail });
     };
-    let target = *target;
-    let question = landed::question(session, &bench.ledger, worker, head, (onto, target))?;
+    let question = landed::question(session, &bench.ledger, worker, head, (onto, *target))?;
     if question.tip == question.base {
         return Ok(Verdict::Empty);
     }
