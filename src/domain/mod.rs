@@ -176,6 +176,7 @@ pub use risk::Risk;
 pub use risk::RiskLevel;
 pub use risk::risk;
 pub use shell::quoted;
+pub use shell::verify_commit;
 pub use spot::Spot;
 pub use spot::spots;
 pub use tasks::Task;

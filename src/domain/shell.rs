@@ -12,3 +12,8 @@ pub fn quoted(word: impl AsRef<OsStr>) -> String {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
+
+/// The command that shows whether `rev` names a commit.
+pub fn verify_commit(rev: &str) -> String {
+    format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}")))
+}

@@ -32,7 +32,6 @@ mod turn;
 mod typing;
 mod watch;
 
-pub use crate::domain::quoted;
 pub use ancestry::below_process_with;
 pub use ancestry::is_below;
 pub use ancestry::lines_above;

@@ -10,7 +10,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
-use crate::domain::quoted;
+use crate::domain::verify_commit;
 pub use crate::state::Evidence;
 use crate::state::LIST_SHARED;
 use crate::state::Proofs;
@@ -150,7 +150,7 @@ pub fn verify(session: &mut Session<'_>, rev: &str, allow_empty: bool) -> Result
     Bounds::of(&session.config)?;
     let commit = session.repo.resolve_commit(rev)?.ok_or_else(|| {
         Refusal::new(Token::BadRevision, format!("{rev:?} is no commit"))
-            .show(format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}"))))
+            .show(verify_commit(rev))
             .next("name a commit; git log shows them")
     })?;
     let view = land::begin(session, false)?;

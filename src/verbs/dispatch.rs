@@ -29,7 +29,7 @@ use crate::domain::deepest;
 use crate::domain::doctor::hooks_inside;
 use crate::domain::kind::Ties;
 use crate::domain::mask;
-use crate::domain::quoted;
+use crate::domain::verify_commit;
 use crate::host::Lock;
 use crate::plumbing::Admin;
 use crate::plumbing::Edit;
@@ -312,10 +312,7 @@ pub fn base(session: &Session<'_>, request: &Request, onto: &RefName, target: Oi
         Some(oid) => Refusal::new(Token::BadBase, format!("{rev:?} is not a commit")).oid("it is", oid),
         None => Refusal::new(Token::BadBase, format!("{rev:?} names nothing here")),
     };
-    Err(refusal
-        .show(format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}"))))
-        .next("give a commit, a branch or a tag that exists")
-        .into())
+    Err(refusal.show(verify_commit(rev)).next("give a commit, a branch or a tag that exists").into())
 }
 
 /// What is decided before the first write.

@@ -14,6 +14,7 @@ use crate::domain::WorkerId;
 use crate::domain::check_path;
 use crate::domain::collisions;
 use crate::domain::link_escapes;
+use crate::domain::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;
@@ -286,7 +287,7 @@ fn belts(session: &Session<'_>, view: &View, worker: &Worker, head: Oid) -> Resu
     .next(format!(
         "land it as a branch of yours: git branch {0}-merged {head} && git skein land {0}-merged; or take its own commits back onto its base, without its merges, in its worktree: git rebase --onto {base} {1}",
         worker.record.handle,
-        branch.short(),
+        quoted(branch.short()),
     ))
     .into())
 }

@@ -9,7 +9,7 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::Unknown;
 use crate::domain::Verdict;
-use crate::domain::quoted;
+use crate::domain::verify_commit;
 use crate::plumbing::CommitGraph;
 use crate::state::LandedDelta;
 use crate::state::Landing;
@@ -331,7 +331,7 @@ fn cherry(session: &Session<'_>, target: Oid, tip: Oid, base: Option<Oid>) -> Re
 fn commit(session: &Session<'_>, rev: &str) -> Result<Oid> {
     session.repo.resolve_commit(rev)?.ok_or_else(|| {
         Refusal::new(Token::BadRevision, format!("{rev:?} is neither a worker nor a commit"))
-            .show(format!("git rev-parse --verify {}", quoted(format!("{rev}^{{commit}}"))))
+            .show(verify_commit(rev))
             .next("git skein status lists the workers")
             .into()
     })

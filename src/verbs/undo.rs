@@ -9,7 +9,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::state::LIST_LANES;
 use crate::state::Landing;
 use crate::state::Ledger;

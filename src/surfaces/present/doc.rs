@@ -2,6 +2,7 @@
 
 use crate::domain::Exit;
 use crate::domain::document::Section;
+use crate::domain::quoted;
 use crate::surfaces::present::Page;
 use crate::surfaces::style::BAD;
 use crate::surfaces::style::BOLD;
@@ -38,7 +39,6 @@ use crate::verbs::doc::State;
 use crate::verbs::doc::Status;
 use crate::verbs::doc::Turned;
 use crate::verbs::doc::Turns;
-use crate::verbs::doc::quoted;
 
 impl Page {
     pub fn doc_made(made: &Claimed, json: bool) -> Page {

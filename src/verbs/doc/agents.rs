@@ -81,7 +81,7 @@ fn theirs(session: &Session<'_>) -> Result<Theirs> {
     let Some(bytes) = crate::host::read_optional(&path)? else { return Ok(Theirs::default()) };
     read(&String::from_utf8_lossy(&bytes)).map_err(|e| {
         Refusal::new(Token::BadTasks, format!("{}: {}", path.display(), e.message()))
-            .show(format!("cat {}", crate::host::quoted(&path)))
+            .show(format!("cat {}", crate::domain::quoted(&path)))
             .next("mend it, or give --agent")
             .into()
     })

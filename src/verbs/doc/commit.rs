@@ -11,7 +11,7 @@ use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::to_commit;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;

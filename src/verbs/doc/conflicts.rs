@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::document::Touched;
 use crate::domain::document::components;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::state::ConflictRecord;
 use crate::state::DocState;
 use crate::state::DocStep;

@@ -302,7 +302,7 @@ fn tell_finished(session: &Session<'_>, open: &Open, conflicts: usize, missing: 
         session.tell(format!("{shown}: its block for {name} went nowhere: it was removed meanwhile"));
     }
     if conflicts > 0 {
-        let shown = crate::host::quoted(shown);
+        let shown = crate::domain::quoted(shown);
         session.tell(format!("in conflict with what you wrote meanwhile: git skein doc conflicts {shown}"));
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::Result;
 use crate::domain::Token;
 use crate::domain::WorkerId;
 use crate::domain::document::tasks;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::verbs::dispatch;
 use crate::verbs::doc::answer::Answered;
 use crate::verbs::doc::answer::Given;

@@ -11,7 +11,7 @@ use crate::domain::document::Rule;
 use crate::domain::document::Touched;
 use crate::domain::document::apply;
 use crate::domain::document::components;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::plumbing::Commit;
 use crate::plumbing::Edit;
 use crate::plumbing::Moved;

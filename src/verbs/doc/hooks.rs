@@ -4,7 +4,7 @@ use crate::domain::Oid;
 use crate::domain::Refusal;
 use crate::domain::Result;
 use crate::domain::Token;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::verbs::doc::open::Open;
 use crate::verbs::session::Session;
 

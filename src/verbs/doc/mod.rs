@@ -20,7 +20,6 @@ mod seen;
 mod send;
 mod turns;
 
-pub use crate::host::quoted;
 pub use crate::state::ConflictRecord;
 #[cfg(feature = "fuzz")]
 pub use agents::agents_in;

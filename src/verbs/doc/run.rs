@@ -14,7 +14,7 @@ use crate::domain::Token;
 use crate::domain::WorkerId;
 use crate::domain::document::Format;
 use crate::domain::document::components;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::state::DocStep;
 use crate::state::TurnRecord;
 use crate::state::WorkerRecord;

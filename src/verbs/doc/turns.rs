@@ -9,7 +9,7 @@ use crate::domain::Token;
 use crate::domain::document::front;
 use crate::domain::document::set;
 use crate::domain::document::with_typed;
-use crate::host::quoted;
+use crate::domain::quoted;
 use crate::state::ConflictRecord;
 use crate::state::DocRecord;
 use crate::state::DocState;

@@ -44,7 +44,7 @@ pub fn found(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     place::started_by(&text);
     for path in text.lines().filter(|path| !path.is_empty() && !path.contains(" git-skein; do")) {
-        let shim = place::shim_of(&crate::host::quoted(path));
+        let shim = place::shim_of(&crate::domain::quoted(path));
         assert_eq!(place::started_by(&shim).as_deref(), Some(path));
     }
 

@@ -45,7 +45,7 @@ pub fn aside(file: &Path) -> PathBuf {
 
 /// This program as a shell would name it. One whose path is no text is looked up by its name.
 fn program(session: &Session<'_>) -> String {
-    session.env.exe().to_str().map_or_else(|| "git-skein".to_owned(), crate::host::quoted)
+    session.env.exe().to_str().map_or_else(|| "git-skein".to_owned(), crate::domain::quoted)
 }
 
 fn shim(session: &Session<'_>) -> String {
@@ -204,7 +204,7 @@ fn plan(
     let says = "somebody has replaced our hook, and what was there before it is still set aside";
     Err(Refusal::new(Token::HookReplaced, says)
         .lines(files)
-        .show(format!("ls -l {}", crate::host::quoted(folder)))
+        .show(format!("ls -l {}", crate::domain::quoted(folder)))
         .next("remove the one of the two that is not needed, then do the same again; nothing was changed")
         .into())
 }
