@@ -34,7 +34,7 @@ const GLOBAL: [&str; 3] = ["config", "attributes", "ignore"];
 /// The main checkout and what all worktrees share, at one moment.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outside {
-    /// Paths that differ from the commit there, with state, size and time of change.
+    /// Paths that differ from the commit there, with state, size and times.
     dirty: BTreeMap<String, String>,
     config: String,
     /// What else all worktrees share beside it.
@@ -82,10 +82,13 @@ impl Outside {
         if let Some(main) = main {
             let admin = main.admin();
             outside.head = session.repo.head_of(&admin)?;
-            for dirty in session.repo.status(&admin, Untracked::List)? {
-                let at = main.path.join(std::ffi::OsStr::from_bytes(&dirty.path));
-                let mark = format!("{} {}", dirty.state, stamp(&at));
-                outside.dirty.insert(dirty.path.to_str_lossy().into_owned(), mark);
+            let seen = session.repo.status(&admin, Untracked::List)?.into_iter();
+            let seen = seen.map(|dirty| (dirty.path, dirty.state));
+            let hidden = session.repo.hidden(&admin).into_iter().map(|path| (path, "hidden".to_owned()));
+            for (path, state) in seen.chain(hidden) {
+                let at = main.path.join(std::ffi::OsStr::from_bytes(&path));
+                let mark = format!("{state} {}", stamp(&at));
+                outside.dirty.insert(path.to_str_lossy().into_owned(), mark);
             }
         }
         Ok(outside)
@@ -193,7 +196,10 @@ fn digest(path: &Path) -> String {
 
 fn stamp(path: &Path) -> String {
     match std::fs::symlink_metadata(path) {
-        Ok(m) => format!("{} {}.{:09}", m.len(), m.mtime(), m.mtime_nsec()),
+        Ok(m) => {
+            let changed = format!("{}.{:09}", m.ctime(), m.ctime_nsec());
+            format!("{} {}.{:09} {changed}", m.len(), m.mtime(), m.mtime_nsec())
+        }
         Err(_) => "gone".to_owned(),
     }
 }
