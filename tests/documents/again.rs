@@ -48,7 +48,9 @@ fn what_was_asked_again_takes_no_answer_that_does_not_name_it() {
     doc.change("red", "amber");
     doc.send();
     let first = format!("A2\n{}", block("status", "green"));
+    assert_eq!(turns(&doc), [(2, "open".to_owned()), (1, "open".to_owned())]);
     doc.respond(&first);
+    assert_eq!(turns(&doc), [(2, "answered".to_owned()), (1, "superseded".to_owned())]);
     // Given again it is the same, and no answer to the turn before.
     doc.respond(&first);
     doc.is(&with_status("green\n", "A2\n\n"));

@@ -312,6 +312,7 @@ fn row(row: &Row) -> String {
     let turn = &row.turn;
     let (word, style) = match row.standing {
         Standing::Open => ("open", BOLD),
+        Standing::Superseded => ("superseded", DIM),
         Standing::Answered => ("answered", DIM),
         Standing::Failed => ("failed", BAD),
         Standing::Undone => ("undone", DIM),

@@ -325,7 +325,7 @@ impl Turn {
 }
 
 /// Whether a turn that was sent after turn `n` is answered.
-fn is_superseded(session: &Session<'_>, state: &DocState, n: u32) -> Result<bool> {
+pub fn is_superseded(session: &Session<'_>, state: &DocState, n: u32) -> Result<bool> {
     for newer in n + 1..=state.record.turns {
         let turn = state.turn(&session.repo, newer)?;
         if turn.is_some_and(|turn| turn.sent.is_some() && turn.answered.is_some() && turn.failed.is_none()) {

@@ -17,6 +17,7 @@ use crate::state::DocStep;
 use crate::state::TEXT;
 use crate::state::TurnRecord;
 use crate::state::turn_file;
+use crate::verbs::doc::answer::is_superseded;
 use crate::verbs::doc::claim::KEY;
 use crate::verbs::doc::claim::fresh;
 use crate::verbs::doc::claim::make;
@@ -41,6 +42,8 @@ use std::path::Path;
 pub enum Standing {
     /// It was sent, and nothing came back.
     Open,
+    /// The same, and one that was sent after it is answered: what it asked was asked again there.
+    Superseded,
     Answered,
     /// It came back, and nothing of it could be used.
     Failed,
@@ -101,20 +104,22 @@ pub fn turns(session: &Session<'_>, place: Place, most: Option<u32>) -> Result<T
     if let Some(state) = &open.state {
         let last = state.record.turns;
         for n in (1..=last).rev().take(most.unwrap_or(last) as usize) {
-            turns.extend(state.turn(&session.repo, n)?.map(|turn| row(state, turn)));
+            let turn = state.turn(&session.repo, n)?;
+            turns.extend(turn.map(|turn| row(session, state, turn)).transpose()?);
         }
     }
     Ok(Turns { doc: open.id, path: open.place.shown.clone(), turns })
 }
 
-fn row(state: &DocState, turn: TurnRecord) -> Row {
+fn row(session: &Session<'_>, state: &DocState, turn: TurnRecord) -> Result<Row> {
     let standing = match () {
         () if state.record.undone.contains(&turn.n) => Standing::Undone,
         () if turn.failed.is_some() => Standing::Failed,
         () if turn.answered.is_some() => Standing::Answered,
+        () if is_superseded(session, state, turn.n)? => Standing::Superseded,
         () => Standing::Open,
     };
-    Row { turn, standing }
+    Ok(Row { turn, standing })
 }
 
 pub fn show(session: &Session<'_>, place: Place, n: u32) -> Result<Shown> {
@@ -138,7 +143,7 @@ pub fn show(session: &Session<'_>, place: Place, n: u32) -> Result<Shown> {
         response: file("response")?,
         diff,
         conflicts,
-        row: row(&state, turn),
+        row: row(session, &state, turn)?,
     })
 }
 
@@ -168,7 +173,7 @@ pub fn redo(session: &mut Session<'_>, place: Place, n: u32) -> Result<Turned> {
 fn turn_back(session: &mut Session<'_>, place: Place, n: u32, undo: bool) -> Result<Turned> {
     let mut held = Held::take(session, place, if undo { "doc turn undo" } else { "doc turn redo" })?;
     let (state, turn) = found(session, &held.open, n)?;
-    let standing = row(&state, turn.clone()).standing;
+    let standing = row(session, &state, turn.clone())?.standing;
     let wanted = if undo { Standing::Answered } else { Standing::Undone };
     if standing != wanted {
         let why = if undo { "has no answer to take back" } else { "was not taken back" };
