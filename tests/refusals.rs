@@ -493,6 +493,32 @@ fn a_lost_sentinel_stops_everything() {
 }
 
 #[test]
+fn a_ref_that_a_power_cut_left_without_an_id() {
+    let world = World::new();
+    committed(&world, "w", "echo 1 >new");
+    let own = format!("refs/skein/worker/{}", world.ulid("w"));
+    let tip = world.rev(&own);
+    for (name, commit) in [("refs/heads/other", world.head()), (own.as_str(), tip)] {
+        let file = world.path(&format!(".git/{name}"));
+        for text in ["", "junk\n"] {
+            fs::write(&file, text).unwrap();
+            for args in ["status", "show w", "land w", "dispatch T"] {
+                let words: Vec<&str> = args.split(' ').collect();
+                let said = refused(&world, "ref-broken", 128, &words);
+                assert!(said.err.contains(&format!("the file of {name} holds no object id")), "{}", said.err);
+                assert_eq!(said.shown(), format!("git for-each-ref {name}"));
+                assert!(said.next().contains(&format!("git update-ref {name} <commit>")), "{}", said.next());
+            }
+        }
+        fs::remove_file(&file).unwrap();
+        world.git(["update-ref", name, &commit]);
+        world.skein(&["status"]).ok();
+    }
+    world.skein(&["land", "w"]).ok();
+    world.check();
+}
+
+#[test]
 fn a_name_of_ours_that_somebody_else_holds() {
     let id = "01jzzzzzzzzzzzzzzzzzzzzzzz";
     let squats = [

@@ -158,6 +158,7 @@ tokens! {
     NotARepository "not-a-repository" Fault;
     OldGit "old-git" Fault;
     StateCorrupt "state-corrupt" Fault;
+    RefBroken "ref-broken" Fault;
     RefsSquatted "refs-squatted" Fault;
     NoSpace "no-space" Fault;
     ObjectsMissing "objects-missing" Fault;

@@ -44,6 +44,12 @@ pub const REFUSALS: &[(&str, &[Explained])] = &[
                 next: "Do not delete anything; restore the refs from a backup or from another clone",
             },
             Explained {
+                token: Token::RefBroken,
+                means: "The file of a ref holds no object id, as after a power cut; git itself leaves such a ref out",
+                show: "`git for-each-ref <ref>` and `git fsck`",
+                next: "Move the file away, and make the ref anew from its log",
+            },
+            Explained {
                 token: Token::RefsSquatted,
                 means: "A symbolic ref, an object of another kind, or a ref that this version does not know, stands below a name of the tool",
                 show: "`git for-each-ref refs/skein refs/skein-local refs/notes/skein`",

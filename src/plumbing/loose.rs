@@ -1,14 +1,18 @@
-//! Refs of the files backend, read in process. A ref that cannot be read is a fault, never absent.
+//! Refs of the files backend, read in process. A ref that cannot be read is a failure, never absent.
 
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
+use crate::domain::Refusal;
 use crate::domain::Result;
+use crate::domain::Token;
+use crate::domain::quoted;
 use crate::plumbing::objects::oid_of;
 use crate::plumbing::refs::Ref;
 use bstr::ByteSlice;
 use gix::refs::Target;
 use gix::refs::file::Store;
+use gix::refs::file::find::ReferenceDecode;
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
@@ -25,6 +29,22 @@ fn store(common: &Path, hash: gix::hash::Kind) -> Store {
 
 fn failed(what: &str, e: impl Display) -> Failure {
     Failure::fault(format!("reading {what}"), e)
+}
+
+/// Git lists all but such a ref, and takes no command on it: only a person can mend it.
+fn unread(store: &Store, what: &str, e: &gix::Error) -> Failure {
+    let Some(ReferenceDecode { relative_path }) = e.downcast_any_ref() else { return failed(what, e) };
+    let (name, dir) = (relative_path.display().to_string(), store.git_dir());
+    let (file, log) = (dir.join(relative_path), dir.join("logs").join(relative_path));
+    let made = format!("git update-ref {} <commit>", quoted(&name));
+    Refusal::new(Token::RefBroken, format!("the file of {name} holds no object id"))
+        .lines([file.display().to_string()])
+        .show(format!("git for-each-ref {}", quoted(&name)))
+        .next(format!(
+            "move that file away, then {made}; where it was is in {}, if it has a log",
+            log.display()
+        ))
+        .into()
 }
 
 /// See [`crate::plumbing::Repo::refs`].
@@ -103,10 +123,10 @@ fn items(store: &Store, prefixes: &[&str]) -> Result<Vec<gix::refs::Reference>> 
         let path: &gix::path::RelativePath =
             below.as_bytes().try_into().map_err(|e: gix::Error| failed(prefix, e))?;
         for item in platform.prefixed(path).map_err(|e| failed(prefix, e))? {
-            found.push(item.map_err(|e| failed(prefix, e))?);
+            found.push(item.map_err(|e| unread(store, prefix, &e))?);
         }
         // The prefix itself may be a ref.
-        let itself = store.try_find(*prefix).map_err(|e| failed(prefix, e))?;
+        let itself = store.try_find(*prefix).map_err(|e| unread(store, prefix, &e))?;
         found.extend(itself.filter(|item| item.name.as_bstr() == prefix));
     }
     Ok(found)
@@ -124,7 +144,7 @@ fn resolve(store: &Store, item: gix::refs::Reference) -> Result<Option<Ref>> {
                 if points_at.is_none() {
                     points_at = Some(RefName::new(next.as_bstr().to_str_lossy())?);
                 }
-                let found = store.try_find(next.as_ref()).map_err(|e| failed(name.as_str(), e))?;
+                let found = store.try_find(next.as_ref()).map_err(|e| unread(store, name.as_str(), &e))?;
                 let Some(found) = found else { return Ok(None) };
                 target = found.target;
             }
@@ -137,12 +157,12 @@ fn resolve(store: &Store, item: gix::refs::Reference) -> Result<Option<Ref>> {
 pub(super) fn read(common: &Path, hash: gix::hash::Kind, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
     let store = store(common, hash);
     let one = |name: &&RefName| -> Result<Option<Oid>> {
-        let found = store.try_find(name.as_str()).map_err(|e| failed(name.as_str(), e))?;
+        let found = store.try_find(name.as_str()).map_err(|e| unread(&store, name.as_str(), &e))?;
         // Packed between the look at the loose file and the one at the packed file: look once more.
         let found = match found {
             None => Store::at(common.to_owned(), hash)
                 .try_find(name.as_str())
-                .map_err(|e| failed(name.as_str(), e))?,
+                .map_err(|e| unread(&store, name.as_str(), &e))?,
             some => some,
         };
         let found = found.filter(|f| f.name.as_bstr() == name.as_str());

@@ -7,7 +7,7 @@ pub const DOCUMENTS: &[Explained] = &[
     Explained {
         token: Token::NoDocument,
         means: "There is no file of this name, or it is no regular one",
-        show: "`ls -l <file>`",
+        show: "`ls -ld <file>`",
         next: "`git skein doc init <file>` makes one",
     },
     Explained {
