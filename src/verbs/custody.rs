@@ -143,9 +143,9 @@ pub fn look(session: &Session<'_>, worker: &Worker) -> Result<Seen> {
         }
         return Ok(seen);
     }
-    // Whoever removed the folder may have committed before; where `HEAD` was is still noted.
+    // Whoever removed or replaced the folder may have committed before; where `HEAD` was is still noted.
     match Registered::read(session)?.of(session, worker.id) {
-        gone @ Registration::Gone(_) => gone.look(session, worker),
+        gone @ (Registration::Gone(_) | Registration::Estranged(..)) => gone.look(session, worker),
         _ => from_refs(session, worker, kept),
     }
 }

@@ -181,10 +181,7 @@ fn row(worker: &Worker, registration: &Registration) -> Row {
         fate: Fate::Keep(Keep::Running),
         verdict: None,
         onto: worker.record.onto.clone(),
-        estranged: match registration {
-            Registration::Estranged(_, why) => Some(why.clone()),
-            _ => None,
-        },
+        estranged: registration.estranged(),
         leftovers: 0,
         uncaptured: Vec::new(),
         unseen: Vec::new(),

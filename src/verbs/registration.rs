@@ -33,6 +33,8 @@ pub enum Registration {
     Stands(Admin),
     /// The folder is not its own, or not only; why, in a few words.
     Estranged(Admin, String),
+    /// It is registered more than once: which of them is its own, nobody knows.
+    Contested(Admin),
 }
 
 /// All worktrees, and the locked registrations of workers.
@@ -58,7 +60,7 @@ impl Registered {
             None | Some([]) => return Registration::Missing,
             Some([one]) => one.clone(),
             Some([first, ..]) => {
-                return Registration::Estranged(first.clone(), "it is registered more than once".to_owned());
+                return Registration::Contested(first.clone());
             }
         };
         let path = admin.path.display();
@@ -100,7 +102,16 @@ impl Registration {
         match self {
             Registration::Missing => None,
             Registration::Gone(admin) | Registration::Stands(admin) => Some(admin),
-            Registration::Estranged(admin, _) => Some(admin),
+            Registration::Estranged(admin, _) | Registration::Contested(admin) => Some(admin),
+        }
+    }
+
+    /// Why the folder is not to be taken for its own, if it is not.
+    pub fn estranged(&self) -> Option<String> {
+        match self {
+            Registration::Estranged(_, why) => Some(why.clone()),
+            Registration::Contested(_) => Some("it is registered more than once".to_owned()),
+            _ => None,
         }
     }
 
@@ -114,8 +125,8 @@ impl Registration {
                 let mut capture = snapshot::capture(session, id, admin)?;
                 snapshot::take(session, id, base, admin, &mut capture, kept)
             }
-            Registration::Gone(admin) => {
-                // The folder is gone, but where `HEAD` was is still noted.
+            Registration::Gone(admin) | Registration::Estranged(admin, _) => {
+                // The folder is gone, or another one; but where `HEAD` was is still noted.
                 let head = session.repo.head_of(admin)?.filter(|h| session.repo.objects.exists(*h));
                 let known = worker.head.unwrap_or(base);
                 let (head, withheld) = snapshot::tip(session, base, head.unwrap_or(known), kept)?;

@@ -85,7 +85,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     let worker = registration::mend(session, &worker, half.get(&worker.id))?;
     let registration = Registered::read(session)?.of(session, worker.id);
     let stands = match &registration {
-        Registration::Stands(_) | Registration::Estranged(..) => true,
+        Registration::Stands(_) | Registration::Estranged(..) | Registration::Contested(_) => true,
         Registration::Gone(_) | Registration::Missing => false,
     };
     if stands && request.to.is_none() {
@@ -93,7 +93,7 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
     }
     let worker = &match registration {
         // Where `HEAD` was is noted there, and nowhere else.
-        Registration::Gone(_) if open => kept(session, &registration, worker)?,
+        Registration::Gone(_) | Registration::Estranged(..) if open => kept(session, &registration, worker)?,
         _ => worker,
     };
     let content = content(session, worker, request)?;
@@ -134,9 +134,9 @@ pub fn run(session: &mut Session<'_>, request: &Request) -> Result<Restored> {
 fn standing(worker: &Worker, registration: &Registration) -> crate::domain::Failure {
     let handle = &worker.record.handle;
     let path = registration.admin().map(|a| a.path.display().to_string()).unwrap_or_default();
-    let (why, use_it) = match registration {
-        Registration::Estranged(_, why) => (why.clone(), ""),
-        _ => ("its worktree stands".to_owned(), "use it, or "),
+    let (why, use_it) = match registration.estranged() {
+        Some(why) => (why, ""),
+        None => ("its worktree stands".to_owned(), "use it, or "),
     };
     Refusal::new(Token::WorktreeExists, format!("{handle}: {why}"))
         .lines([path])

@@ -152,6 +152,12 @@ pub const CASES: &[Case] = &[
         &[],
         "test -e {repo}/a.txt && rm -rf $PWD",
     ),
+    unseen(
+        "tree-link",
+        "commits, and puts a link to the main checkout in the place of its worktree",
+        "the folder stands beside its place",
+        "mv $PWD $PWD.gone && ln -s {repo} $PWD || :",
+    ),
     told(
         "on-trunk",
         "puts its `HEAD` on the trunk and commits there",
