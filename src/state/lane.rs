@@ -85,19 +85,20 @@ fn subject(record: &LaneRecord) -> String {
 /// The records of one lane, newest first, each with its commit. A record that cannot be read is skipped:
 /// it is somebody else's version, and never rewritten.
 pub fn records(repo: &Repo, tip: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> {
-    walk(repo, tip).collect()
+    newest_first(repo, tip).collect()
 }
 
 /// Those after the record at `known`, oldest first; all if it is not on the lane.
 pub fn records_since(repo: &Repo, tip: Oid, known: Option<Oid>) -> Result<Vec<(Oid, LaneRecord)>> {
     let new = |found: &Result<(Oid, LaneRecord)>| found.as_ref().map_or(true, |(at, _)| Some(*at) != known);
-    let mut found: Vec<(Oid, LaneRecord)> = walk(repo, Some(tip)).take_while(new).collect::<Result<_>>()?;
+    let mut found: Vec<(Oid, LaneRecord)> =
+        newest_first(repo, Some(tip)).take_while(new).collect::<Result<_>>()?;
     found.reverse();
     Ok(found)
 }
 
-/// The same, read as far as it is asked for.
-fn walk(repo: &Repo, tip: Option<Oid>) -> impl Iterator<Item = Result<(Oid, LaneRecord)>> {
+/// Those of [`records`], read as far as they are asked for.
+pub fn newest_first(repo: &Repo, tip: Option<Oid>) -> impl Iterator<Item = Result<(Oid, LaneRecord)>> {
     let mut next = tip;
     let mut behind: Option<Vec<Oid>> = None;
     std::iter::from_fn(move || {
@@ -140,7 +141,7 @@ pub(super) fn previous(repo: &Repo, parents: &[Oid]) -> Result<Option<Oid>> {
 /// The move announced on the lane of this clone that has no end yet. There is at most one: each writer ends
 /// what it finds open before it begins, so the newest announcement or end decides.
 pub fn open_move(repo: &Repo, tip: Option<Oid>) -> Result<Option<Move>> {
-    for found in walk(repo, tip) {
+    for found in newest_first(repo, tip) {
         let (_, LaneRecord { op, at, entry, .. }) = found?;
         match entry {
             Entry::Intent(landing) => return Ok(Some(landing.into_move(op, at))),
@@ -173,7 +174,7 @@ impl Ledger {
             let mut here = BTreeSet::new();
             let after =
                 |found: &Result<(Oid, LaneRecord)>| !found.as_ref().is_ok_and(|(oid, _)| Some(*oid) == start);
-            let found = walk(repo, Some(*tip)).take_while(after).collect::<Result<Vec<_>>>()?;
+            let found = newest_first(repo, Some(*tip)).take_while(after).collect::<Result<Vec<_>>>()?;
             for (_, LaneRecord { op, at, entry, .. }) in found.into_iter().rev() {
                 match entry {
                     Entry::Landing(landing) => {

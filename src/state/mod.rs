@@ -62,6 +62,7 @@ pub use lane::Ledger;
 pub use lane::Proofs;
 pub use lane::Ran;
 pub use lane::append;
+pub use lane::newest_first;
 pub use lane::open_move;
 pub use lane::ran;
 pub use lane::records;

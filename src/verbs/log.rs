@@ -6,8 +6,8 @@ use crate::domain::Result;
 use crate::domain::WorkerId;
 use crate::state::LaneRecord;
 use crate::state::View;
+use crate::state::newest_first;
 use crate::state::ran;
-use crate::state::records;
 use crate::verbs::session::Session;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -65,17 +65,19 @@ fn of(
     most: Option<usize>,
     wanted: impl Fn(&LaneRecord) -> bool,
 ) -> Result<Log> {
+    let most = most.unwrap_or(usize::MAX);
     let mut entries = Vec::new();
     for (lane, tip) in &view.lanes {
-        for (commit, record) in records(&session.repo, Some(*tip))? {
-            if wanted(&record) {
-                entries.push(Entry { lane: lane.clone(), commit, record });
-            }
+        let is_wanted = |found: &Result<(Oid, LaneRecord)>| found.as_ref().map_or(true, |(_, r)| wanted(r));
+        // A lane may be long: it is read as far as it is shown.
+        for found in newest_first(&session.repo, Some(*tip)).filter(is_wanted).take(most) {
+            let (commit, record) = found?;
+            entries.push(Entry { lane: lane.clone(), commit, record });
         }
     }
     // Within a lane the order is that of its parents; the sort is stable and keeps it.
     entries.sort_by_key(|e| std::cmp::Reverse(e.record.at));
-    entries.truncate(most.unwrap_or(usize::MAX));
+    entries.truncate(most);
     Ok(Log { entries })
 }
 
