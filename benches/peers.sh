@@ -6,7 +6,7 @@
 #     benches/peers.sh [--keep]
 #
 # With --keep the table is only printed. Needs strace and GNU time. The first run builds for an hour on two cores; the
-# work itself takes about half an hour.
+# work itself takes another one.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
