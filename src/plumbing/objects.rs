@@ -194,6 +194,12 @@ impl Objects {
         self.odb.exists(&id(oid))
     }
 
+    /// The same as the disk says now. What is open of a pack that somebody has removed since says otherwise.
+    pub(super) fn is_on_disk(&self, oid: Oid) -> bool {
+        self.loose_path(oid).exists()
+            || store(&self.dir, self.hash, &self.lack).is_ok_and(|odb| odb.exists(&id(oid)))
+    }
+
     /// How many bytes the object has, by its header; `None` if the store lacks it.
     pub fn size(&self, oid: Oid) -> Result<Option<u64>> {
         let header = gix::objs::FindHeader::try_header(&self.odb, &id(oid));

@@ -167,6 +167,15 @@ fn git_cleans_up_between_every_two_steps() {
     assert!(cleaned > 0);
 }
 
+/// Says so when it goes.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Eight processes land, while all of [`WAYS`] runs in a loop.
 fn race(options: &[&str], each: usize) -> (u64, u64, u64) {
     let world = World::with_formats(options);
@@ -185,6 +194,8 @@ fn race(options: &[&str], each: usize) -> (u64, u64, u64) {
                 cleaned.fetch_add(u64::from(world.try_git(WAYS[*way]).status.success()), Ordering::SeqCst);
             }
         });
+        // However it ends: a landing that fails must not leave the other thread at it for ever.
+        let ends = Over(&over);
         let acks = together(8, |process| {
             let land = |i| {
                 let args = ["land", &format!("b{process}-{i:03}"), "--json"];
@@ -201,7 +212,7 @@ fn race(options: &[&str], each: usize) -> (u64, u64, u64) {
             };
             (0..each).map(land).collect::<Vec<_>>()
         });
-        over.store(true, Ordering::SeqCst);
+        drop(ends);
         cleaning.join().unwrap();
         acks
     });
