@@ -339,7 +339,13 @@ fn cut(case: &Case<'_>) -> bool {
             if remove_named(&ran) || move_away(&ran) {
                 ran = again();
             }
-            assert_eq!(ran.code, 0, "{:?} again: {}{}\n{locks:?}", step.args, ran.out, ran.err);
+            let log = || {
+                let words =
+                    world.below("repo/.git/skein/run").into_iter().map(|run| run.join("supervisor.log"));
+                let of_supervisors: String = words.filter_map(|log| fs::read_to_string(log).ok()).collect();
+                world.skein(&["show", "--log", "fix"]).out + &of_supervisors
+            };
+            assert_eq!(ran.code, 0, "{:?} again: {}{}\n{locks:?}\n{}", step.args, ran.out, ran.err, log());
         }
         (step.done)(&world, None);
     }
