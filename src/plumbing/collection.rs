@@ -63,7 +63,8 @@ impl Repo {
         let common = self.dirs.common.as_path();
         for _ in 0..TRIES {
             let running = is_running(common);
-            let gone: Vec<&Fresh> = fresh.iter().filter(|one| !self.objects.is_on_disk(one.oid)).collect();
+            let there = self.objects.on_disk();
+            let gone: Vec<&Fresh> = fresh.iter().filter(|one| !there(one.oid)).collect();
             if gone.is_empty() && !running {
                 return Ok(());
             }
@@ -73,7 +74,7 @@ impl Repo {
             }
             let oids: Vec<Oid> = gone.iter().map(|one| one.oid).collect();
             let synced = durable::objects(&self.objects, &oids);
-            if oids.iter().all(|oid| self.objects.is_on_disk(*oid)) {
+            if oids.iter().copied().all(self.objects.on_disk()) {
                 synced?;
             }
             // A pack that is made now it does not know, or it finds the refs as they are now.

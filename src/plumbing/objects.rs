@@ -18,6 +18,7 @@ use gix::objs::Find;
 use gix::objs::Write;
 use gix::odb::store::init::Slots;
 use sha2::Digest;
+use std::cell::OnceCell;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
@@ -194,10 +195,13 @@ impl Objects {
         self.odb.exists(&id(oid))
     }
 
-    /// The same as the disk says now. What is open of a pack that somebody has removed since says otherwise.
-    pub(super) fn is_on_disk(&self, oid: Oid) -> bool {
-        self.loose_path(oid).exists()
-            || store(&self.dir, self.hash, &self.lack).is_ok_and(|odb| odb.exists(&id(oid)))
+    /// The same as the disk says from now on. What is open of a pack that somebody has removed since says otherwise.
+    pub(super) fn on_disk(&self) -> impl Fn(Oid) -> bool {
+        let opened = OnceCell::new();
+        move |oid| {
+            let packs = || opened.get_or_init(|| store(&self.dir, self.hash, &self.lack).ok());
+            self.loose_path(oid).exists() || packs().as_ref().is_some_and(|odb| odb.exists(&id(oid)))
+        }
     }
 
     /// How many bytes the object has, by its header; `None` if the store lacks it.

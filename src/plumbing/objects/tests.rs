@@ -33,11 +33,11 @@ fn a_pack_that_was_removed_while_it_is_open_is_not_on_the_disk() {
     git(dir.path(), &["init", "--quiet", "--bare", "."], b"");
     let objects = Objects::open(&dir.path().join("objects"), "sha1").unwrap();
     let oid = objects.write_blob(b"one\n").unwrap();
-    assert!(objects.is_on_disk(oid));
+    assert!(objects.on_disk()(oid));
     git(dir.path(), &["pack-objects", "--quiet", "objects/pack/pack"], format!("{oid}\n").as_bytes());
     git(dir.path(), &["prune-packed"], b"");
-    assert!(objects.exists(oid) && objects.is_on_disk(oid), "it is in a pack");
+    assert!(objects.exists(oid) && objects.on_disk()(oid), "it is in a pack");
     std::fs::remove_dir_all(dir.path().join("objects/pack")).unwrap();
     std::fs::create_dir(dir.path().join("objects/pack")).unwrap();
-    assert!(objects.exists(oid) && !objects.is_on_disk(oid), "it is open here, and nowhere else");
+    assert!(objects.exists(oid) && !objects.on_disk()(oid), "it is open here, and nowhere else");
 }
