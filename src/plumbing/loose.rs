@@ -114,6 +114,10 @@ pub(super) fn dangling(common: &Path, hash: gix::hash::Kind, prefixes: &[&str]) 
     })
 }
 
+fn find(store: &Store, name: &str) -> Result<Option<gix::refs::Reference>> {
+    store.try_find(name).map_err(|e| unread(store, name, &e))
+}
+
 /// What stands below `prefixes`, in no order and some of it twice.
 fn items(store: &Store, prefixes: &[&str]) -> Result<Vec<gix::refs::Reference>> {
     let platform = store.iter().map_err(|e| failed("packed refs", e))?;
@@ -126,7 +130,7 @@ fn items(store: &Store, prefixes: &[&str]) -> Result<Vec<gix::refs::Reference>> 
             found.push(item.map_err(|e| unread(store, prefix, &e))?);
         }
         // The prefix itself may be a ref.
-        let itself = store.try_find(*prefix).map_err(|e| unread(store, prefix, &e))?;
+        let itself = find(store, prefix)?;
         found.extend(itself.filter(|item| item.name.as_bstr() == prefix));
     }
     Ok(found)
@@ -157,12 +161,10 @@ fn resolve(store: &Store, item: gix::refs::Reference) -> Result<Option<Ref>> {
 pub(super) fn read(common: &Path, hash: gix::hash::Kind, names: &[&RefName]) -> Result<Vec<Option<Oid>>> {
     let store = store(common, hash);
     let one = |name: &&RefName| -> Result<Option<Oid>> {
-        let found = store.try_find(name.as_str()).map_err(|e| unread(&store, name.as_str(), &e))?;
+        let found = find(&store, name.as_str())?;
         // Packed between the look at the loose file and the one at the packed file: look once more.
         let found = match found {
-            None => Store::at(common.to_owned(), hash)
-                .try_find(name.as_str())
-                .map_err(|e| unread(&store, name.as_str(), &e))?,
+            None => find(&self::store(common, hash), name.as_str())?,
             some => some,
         };
         let found = found.filter(|f| f.name.as_bstr() == name.as_str());
