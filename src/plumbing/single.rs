@@ -18,14 +18,10 @@ use bstr::BString;
 use bstr::ByteSlice;
 use gix::index::entry::Flags;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Files that can say how a path is converted between index and file.
 const ATTRIBUTES: &str = ".gitattributes";
-
-/// How an entry says that git is not to look at its file.
-const UNSEEN: Flags = Flags::ASSUME_VALID.union(Flags::SKIP_WORKTREE);
 
 impl Repo {
     /// The branch that the worktree has checked out, born or not; none where its `HEAD` is detached.
@@ -155,21 +151,6 @@ impl Repo {
         gix::index::File::at(file, self.objects.hash, true, options).ok()
     }
 
-    /// Files that git is told not to look at, and that are not as the index of the worktree knows them. What is not
-    /// there is left out where git was told that it need not be.
-    pub fn hidden(&self, admin: &Admin) -> Vec<BString> {
-        let Some(index) = self.whole_index(&admin.dir.join("index")) else { return Vec::new() };
-        let changed = |entry: &&gix::index::Entry| {
-            let path = std::ffi::OsStr::from_bytes(entry.path(&index));
-            match std::fs::symlink_metadata(admin.path.join(path)) {
-                Ok(found) => !is_as_known(&entry.stat, &found),
-                Err(_) => entry.flags.contains(Flags::ASSUME_VALID),
-            }
-        };
-        let unseen = index.entries().iter().filter(|entry| entry.flags.intersects(UNSEEN));
-        unseen.filter(changed).map(|entry| entry.path(&index).to_owned()).collect()
-    }
-
     fn listed_at(&self, file: &Path, path: &BStr) -> Option<Option<(Mode, Oid)>> {
         let index = self.whole_index(file)?;
         let range = index.entry_range(path);
@@ -224,15 +205,6 @@ impl Repo {
         self.objects.count_as_written(vec![oid]);
         Ok(Ok(oid))
     }
-}
-
-/// An index keeps the lower 32 bits of each.
-fn is_as_known(known: &gix::index::entry::Stat, found: &std::fs::Metadata) -> bool {
-    let low = |value: u64| u64::from(u32::MAX) & value;
-    let time = |at: gix::index::entry::stat::Time| (u64::from(at.secs), i64::from(at.nsecs));
-    u64::from(known.size) == low(found.size())
-        && time(known.mtime) == (low(found.mtime().cast_unsigned()), found.mtime_nsec())
-        && time(known.ctime) == (low(found.ctime().cast_unsigned()), found.ctime_nsec())
 }
 
 /// What `log --name-only -z --format=%x00%H` says of `path`: NUL, id, NUL; then line feed, name, NUL.

@@ -1,4 +1,4 @@
-//! Whether a checkout holds nothing of its own at some paths, told from stat data alone.
+//! What a checkout holds of its own, told from stat data alone.
 
 use crate::domain::Change;
 use crate::domain::Entry;
@@ -17,6 +17,8 @@ use gix::index::entry::Stage;
 use rustix::fd::AsFd;
 use rustix::fd::OwnedFd;
 use std::ffi::CString;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 impl Repo {
     /// True if index and working tree have the old side of each of `changes` beyond doubt. On any doubt
@@ -28,6 +30,21 @@ impl Repo {
             None => index.entry_by_path(change.path.as_ref()).is_none(),
             Some(old) => holds(&index, written, &root, &change.path, old),
         })
+    }
+
+    /// Files that git is told not to look at, and that are not as the index of the worktree knows them. What is not
+    /// there is left out where git was told that it need not be.
+    pub fn hidden(&self, admin: &Admin) -> Vec<BString> {
+        let Ok((index, _)) = index_at(&admin.dir.join("index"), &self.objects) else { return Vec::new() };
+        let Ok(root) = disk::root(&admin.path) else { return Vec::new() };
+        let is_there = |path: &BStr| admin.path.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+        let changed = |entry: &&gix::index::Entry| match found(&root, entry.path(&index)) {
+            Some((_, stamp)) => stamp != Stamp::of_index(&entry.stat),
+            None => entry.flags.contains(Flags::ASSUME_VALID) || is_there(entry.path(&index)),
+        };
+        let unseen = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
+        let hidden = index.entries().iter().filter(|entry| entry.flags.intersects(unseen)).filter(changed);
+        hidden.map(|entry| entry.path(&index).to_owned()).collect()
     }
 }
 
