@@ -145,8 +145,8 @@ impl Repo {
         })
     }
 
-    /// An index of any kind that git writes.
-    fn whole_index(&self, file: &Path) -> Option<gix::index::File> {
+    /// An index of any kind that git writes. Its checksum is not looked at: git does not, either.
+    pub(super) fn whole_index(&self, file: &Path) -> Option<gix::index::File> {
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
         gix::index::File::at(file, self.objects.hash, true, options).ok()
     }

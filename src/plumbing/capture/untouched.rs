@@ -35,7 +35,7 @@ impl Repo {
     /// Files that git is told not to look at, and that are not as the index of the worktree knows them. What is not
     /// there is left out where git was told that it need not be.
     pub fn hidden(&self, admin: &Admin) -> Vec<BString> {
-        let Ok((index, _)) = index_at(&admin.dir.join("index"), &self.objects) else { return Vec::new() };
+        let Some(index) = self.whole_index(&admin.dir.join("index")) else { return Vec::new() };
         let Ok(root) = disk::root(&admin.path) else { return Vec::new() };
         let is_there = |path: &BStr| admin.path.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
         let changed = |entry: &&gix::index::Entry| match found(&root, entry.path(&index)) {
