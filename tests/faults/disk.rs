@@ -24,6 +24,7 @@ struct Mounted(PathBuf);
 impl Mounted {
     /// `None` where that is not allowed; then it says why. Where it must be, that is a failure.
     fn new(args: &[&str], on: &Path) -> Option<Mounted> {
+        crate::support::mounts::apart();
         let said = Command::new("mount").args(args).arg(on).output();
         let why = match said {
             Ok(output) if output.status.success() => return Some(Mounted(on.to_owned())),

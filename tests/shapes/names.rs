@@ -261,6 +261,7 @@ impl Folding {
             return Some(Folding(folder.path().to_owned(), Some(folder)));
         }
         let script = "set -e; truncate -s 40M image; mkfs.ext4 -q -O casefold -E encoding=utf8 image; mkdir m; mount -o loop image m; mkdir m/f; chattr +F m/f";
+        crate::support::mounts::apart();
         let tried = Command::new("sh").args(["-c", script]).current_dir(at).output().unwrap();
         let folding = Folding(at.join("m/f"), None);
         if tried.status.success() {

@@ -4,6 +4,7 @@
 pub mod acts;
 pub mod check;
 pub mod copy;
+pub mod mounts;
 pub mod tally;
 
 use std::collections::BTreeMap;

@@ -64,6 +64,7 @@ fn memory() -> PathBuf {
 }
 
 fn mount(kind: Kind, image: &Path, folder: &Path) -> Result<(), String> {
+    crate::support::mounts::apart();
     let said = Command::new("mount").args(["-o", kind.options]).arg(image).arg(folder).output();
     match said {
         Ok(said) if said.status.success() => Ok(()),
@@ -138,7 +139,7 @@ impl Disk {
 
     /// How many writes the disk has done, and how many it is at.
     fn written(&self) -> String {
-        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let mounts = fs::read_to_string("/proc/thread-self/mounts").unwrap();
         let here = self.folder().display().to_string();
         let line = mounts.lines().find(|line| line.split(' ').nth(1) == Some(&here)).unwrap();
         let device = line.split(' ').next().unwrap().trim_start_matches("/dev/");

@@ -1,0 +1,26 @@
+//! What a test mounts is its own.
+
+use rustix::thread::UnshareFlags;
+use std::process::Command;
+
+thread_local! {
+    static APART: () = leave();
+}
+
+/// From here on no other test, and no jail that one of them makes, sees what this thread and all that it starts mount
+/// and unmount: a jail that comes up meanwhile may fail, for it binds each mount that it has just read of.
+pub fn apart() {
+    APART.with(|()| ());
+}
+
+/// Who may not do this may not mount either, and is told then.
+fn leave() {
+    #[expect(
+        deprecated,
+        reason = "the other one is unsafe for a flag that is not used here: that of the open files"
+    )]
+    if rustix::thread::unshare(UnshareFlags::NEWNS).is_ok() {
+        let private = Command::new("mount").args(["--make-rprivate", "/"]).status();
+        assert!(private.unwrap().success(), "mounts stay shared");
+    }
+}
