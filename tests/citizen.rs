@@ -1,6 +1,7 @@
 //! A good guest: what belongs to the person is the same after every verb, reading verbs write nothing, no
 //! program that configuration names is started, and nothing a worker controls reaches a terminal raw.
 
+use crate::support::MOMENT;
 use crate::support::Ran;
 use crate::support::World;
 use crate::support::check::Picture;
@@ -698,7 +699,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
 /// a terminal is in the tests of the dock.
 #[test]
 fn colour_follows_the_configuration() {
-    let world = World::new();
+    let world = World::new().env("SKEIN_CLOCK", &MOMENT.to_string());
     world.worker("w", "true");
     let coloured = |args: &[&str], env: &[(&str, &str)]| {
         let mut command = world.command(args);
