@@ -126,6 +126,8 @@ pub struct Work {
     pub commits: usize,
     /// The tip has the very files of the base, and nothing of the worker's was kept out.
     pub same: bool,
+    /// What it committed is not let in, so that the tip is not its own.
+    pub withheld: bool,
     /// The working tree differs from the tip.
     pub uncommitted: bool,
     /// An earlier snapshot holds what neither tip nor working tree has.
@@ -150,6 +152,9 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
             if work.unplanned && (!work.same || work.uncommitted) =>
         {
             because(Outcome::NeedsInput, "it changed files before its plan was approved")
+        }
+        End::Exited(0) | End::Done | End::Claimed(_) if work.withheld => {
+            because(Outcome::NeedsInput, "quarantined: what it committed does not come in; import says why")
         }
         End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
@@ -271,6 +276,8 @@ mod tests {
         for (end, work, want) in [
             (End::Exited(0), clean, Outcome::Ready),
             (End::Exited(0), dirty, Outcome::NeedsInput),
+            (End::Exited(0), Work { withheld: true, ..clean }, Outcome::NeedsInput),
+            (claimed(Claimed::NothingToDo), Work { withheld: true, ..Work::default() }, Outcome::NeedsInput),
             (End::Exited(0), outside, Outcome::Failed),
             (End::Exited(1), clean, Outcome::Failed),
             (End::Done, clean, Outcome::Ready),

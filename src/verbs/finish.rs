@@ -69,6 +69,7 @@ pub fn close(
         let commits = if rebased { 1 } else { objects.between(base, seen.head)?.len() };
         let work = Work {
             commits,
+            withheld: seen.withheld.is_some(),
             same: seen.withheld.is_none() && objects.tree_of(seen.head)? == objects.tree_of(base)?,
             uncommitted: match uncommitted {
                 Some(known) => known,
