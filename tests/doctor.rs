@@ -277,6 +277,29 @@ fn locks_by_who_holds_them() {
     world.check();
 }
 
+/// As a power cut leaves them; what is told next is typed as it stands.
+#[test]
+fn objects_without_a_byte() {
+    let world = World::new();
+    world.write("new.txt", "new\n");
+    world.git(["add", "new.txt"]);
+    let id = world.git(["write-tree"]);
+    let file = world.path(&format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    becomes(&world, "empty-objects", "problem", &id[2..], |_| {
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, "").unwrap();
+    });
+    assert!(!world.try_git(["commit", "-qm", "new"]).status.success(), "git takes it for the object");
+    let findings = world.skein(&["doctor", "--json"]).json()["result"]["findings"].clone();
+    let found = findings.as_array().unwrap().iter().find(|f| f["check"] == "empty-objects").unwrap();
+    let next = found["next"].as_str().unwrap();
+    let typed = next.split_once(';').unwrap().0;
+    assert!(std::process::Command::new("sh").args(["-c", typed]).status().unwrap().success(), "{typed}");
+    assert_eq!(looked(&world, "empty-objects").0, "ok");
+    world.git(["commit", "-qm", "new"]);
+    world.check();
+}
+
 #[test]
 fn commits_that_no_ref_keeps_are_rescued() {
     let world = World::new();

@@ -70,6 +70,18 @@ impl Repo {
         locks_below(self.dirs.common.clone(), skip)
     }
 
+    /// Files of single objects that hold no byte. git renames an object into its place, so that only a power cut before
+    /// the disk had its bytes leaves one. git takes it for the object, and does not write that again.
+    pub fn empty_objects(&self) -> Vec<PathBuf> {
+        let below = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let spread = below(self.dirs.common.join("objects")).filter(|entry| entry.file_name().len() == 2);
+        let files = spread.flat_map(|entry| below(entry.path()));
+        let empty = files.filter(|file| file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0));
+        let mut found: Vec<PathBuf> = empty.map(|file| file.path()).collect();
+        found.sort();
+        found
+    }
+
     /// Removes the locks of the refs below `prefix`, which are nobody's: who calls this knows that no git moves these
     /// refs now.
     pub fn clear_locks_below(&self, prefix: &str) -> Result<Vec<PathBuf>> {

@@ -150,6 +150,8 @@ pub struct Facts {
     /// Folders where our worktrees stand that git does not know.
     pub strangers: Vec<String>,
     pub locks: Vec<LockFile>,
+    /// Files of objects that hold no byte.
+    pub empty: Vec<String>,
     pub lost: Vec<Lost>,
     /// Workers that are recorded as running, but whose supervisor is gone.
     pub gone: Vec<String>,
@@ -187,6 +189,7 @@ const CHECKS: &[Check] = &[
     ("trunk", state::trunk),
     ("worktrees", state::worktrees),
     ("locks", state::locks),
+    ("empty-objects", state::empty_objects),
     ("intents", state::intents),
     ("workers", state::workers),
     ("lost-commits", state::lost),

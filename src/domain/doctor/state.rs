@@ -205,6 +205,21 @@ pub fn locks(check: &'static str, facts: &Facts) -> Vec<Finding> {
     facts.locks.iter().map(one).collect()
 }
 
+pub fn empty_objects(check: &'static str, facts: &Facts) -> Vec<Finding> {
+    if facts.empty.is_empty() {
+        return vec![Finding::ok(check, "no file of an object is empty")];
+    }
+    // Only these folders: an empty file beside a pack means something.
+    let empty =
+        format!("find {}/?? -type f -empty", quoted(facts.common.join("objects").display().to_string()));
+    vec![
+        Finding::problem(check, "a power cut left files of objects without a byte: git fails where it takes one for the object")
+            .lines(facts.empty.clone())
+            .show(empty.clone())
+            .next(format!("{empty} -delete; then git fsck names what is missing: fetch it from another clone, or make it again")),
+    ]
+}
+
 pub fn intents(check: &'static str, facts: &Facts) -> Vec<Finding> {
     if let Some(blind) = blind(check, facts) {
         return blind;

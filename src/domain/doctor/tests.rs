@@ -105,6 +105,14 @@ fn the_machine_is_judged() {
 }
 
 #[test]
+fn a_file_of_an_object_is_not_empty() {
+    let found = |files: &[&str]| {
+        level(&[], |f| f.empty = files.iter().map(ToString::to_string).collect(), "empty-objects")
+    };
+    assert_eq!([found(&[]), found(&["objects/ab/cd"])], [Level::Ok, Level::Problem]);
+}
+
+#[test]
 fn locks_are_judged_by_who_holds_them() {
     let lock = |op: Option<&str>, holders: Option<Vec<String>>, alive| {
         let lock =

@@ -57,6 +57,7 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
         ours: or_fault(&mut faults, ours(session)),
         strangers: strangers(session, &worktrees),
         locks: or_fault(&mut faults, locks(session)),
+        empty: session.repo.empty_objects().iter().map(|path| path.display().to_string()).collect(),
         lost: or_fault(&mut faults, lost(session, &view, &worktrees)),
         gone: gone(session, &view),
         unreadable: view.unreadable.iter().map(|(id, why)| format!("{id}: {why}")).collect(),
