@@ -6,6 +6,8 @@ use crate::plumbing::disk;
 use crate::plumbing::git::Call;
 use crate::plumbing::repo::Repo;
 use bstr::ByteSlice;
+use std::fs::DirEntry;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -70,16 +72,20 @@ impl Repo {
         locks_below(self.dirs.common.clone(), skip)
     }
 
-    /// Files of single objects that hold no byte. git renames an object into its place, so that only a power cut before
-    /// the disk had its bytes leaves one. git takes it for the object, and does not write that again.
-    pub fn empty_objects(&self) -> Vec<PathBuf> {
-        let below = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten();
-        let spread = below(self.dirs.common.join("objects")).filter(|entry| entry.file_name().len() == 2);
-        let files = spread.flat_map(|entry| below(entry.path()));
-        let empty = files.filter(|file| file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0));
-        let mut found: Vec<PathBuf> = empty.map(|file| file.path()).collect();
+    /// Files of single objects that hold no byte. git links an object into its place when it is whole, so that only a
+    /// power cut before the disk had its bytes leaves one. git takes it for the object, and does not write that again.
+    pub fn empty_objects(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for spread in entries(&self.dirs.common.join("objects"))?.iter().filter(|e| e.file_name().len() == 2)
+        {
+            let files = entries(&spread.path())?;
+            // One that is being written has another name.
+            let named = files.iter().filter(|e| e.file_name().as_bytes().iter().all(u8::is_ascii_hexdigit));
+            let empty = named.filter(|e| e.metadata().is_ok_and(|m| m.is_file() && m.len() == 0));
+            found.extend(empty.map(DirEntry::path));
+        }
         found.sort();
-        found
+        Ok(found)
     }
 
     /// Removes the locks of the refs below `prefix`, which are nobody's: who calls this knows that no git moves these
@@ -92,6 +98,15 @@ impl Repo {
         }
         Ok(found)
     }
+}
+
+/// What is in a folder; nothing if it is gone.
+fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
+    let found = match std::fs::read_dir(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found.and_then(Iterator::collect),
+    };
+    found.map_err(|e| disk::io(format!("listing {}", folder.display()), e))
 }
 
 fn locks_below(folder: PathBuf, skip: &Path) -> Vec<PathBuf> {

@@ -373,11 +373,10 @@ fn remove_named(ran: &Ran) -> bool {
 
 /// Removes the objects without a byte that an agent's own gits left, as `doctor` says.
 fn remove_empty(world: &World) {
-    let found = world.skein(&["doctor", "--json"]).json()["result"]["findings"].clone();
-    let found = found.as_array().unwrap().iter().find(|one| one["check"] == "empty-objects").unwrap();
-    if found["level"] == "problem" {
-        let typed = found["next"].as_str().unwrap().split_once(';').unwrap().0;
-        assert!(Command::new("sh").args(["-c", typed]).status().unwrap().success(), "{typed}");
+    let (level, next) = world.diagnosis("empty-objects");
+    if level == "problem" {
+        world.typed(&next);
+        assert_eq!(world.diagnosis("empty-objects").0, "ok", "{next}");
         tally("power cut that left objects without a byte, removed as doctor says", 1);
     }
 }

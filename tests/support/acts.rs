@@ -17,6 +17,20 @@ impl World {
         self.git(["gc", "--quiet", "--prune=now"]);
     }
 
+    /// Level of what `doctor` finds under `check`, and what it says is to be done.
+    #[track_caller]
+    pub fn diagnosis(&self, check: &str) -> (String, String) {
+        let findings = self.skein(&["doctor", "--json"]).json()["result"]["findings"].clone();
+        let found = findings.as_array().unwrap().iter().find(|found| found["check"] == check).unwrap();
+        let word = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+        (word("level"), word("next"))
+    }
+
+    /// Gives `line` to a shell, as a person does.
+    pub fn typed(&self, line: &str) {
+        Command::new("sh").args(["-c", line]).current_dir(&self.repo).output().unwrap();
+    }
+
     pub fn exists(&self, object: &str) -> bool {
         self.try_git(["cat-file", "-e", object]).status.success()
     }

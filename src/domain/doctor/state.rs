@@ -210,13 +210,14 @@ pub fn empty_objects(check: &'static str, facts: &Facts) -> Vec<Finding> {
         return vec![Finding::ok(check, "no file of an object is empty")];
     }
     // Only these folders: an empty file beside a pack means something.
-    let empty =
-        format!("find {}/?? -type f -empty", quoted(facts.common.join("objects").display().to_string()));
+    let empty = format!("find {}/?? -type f -empty ! -name 'tmp_*'", quoted(facts.common.join("objects")));
+    let says = "a power cut left files of objects without a byte, and git takes them for the objects; once they are gone \
+                it writes them again, and git fsck names what is missing";
     vec![
-        Finding::problem(check, "a power cut left files of objects without a byte: git fails where it takes one for the object")
+        Finding::problem(check, says)
             .lines(facts.empty.clone())
             .show(empty.clone())
-            .next(format!("{empty} -delete; then git fsck names what is missing: fetch it from another clone, or make it again")),
+            .next(format!("{empty} -delete; git fsck")),
     ]
 }
 

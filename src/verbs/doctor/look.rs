@@ -57,7 +57,7 @@ pub fn facts(session: &Session<'_>) -> Result<Facts> {
         ours: or_fault(&mut faults, ours(session)),
         strangers: strangers(session, &worktrees),
         locks: or_fault(&mut faults, locks(session)),
-        empty: session.repo.empty_objects().iter().map(|path| path.display().to_string()).collect(),
+        empty: or_fault(&mut faults, empty_objects(session)),
         lost: or_fault(&mut faults, lost(session, &view, &worktrees)),
         gone: gone(session, &view),
         unreadable: view.unreadable.iter().map(|(id, why)| format!("{id}: {why}")).collect(),
@@ -180,6 +180,10 @@ fn locks(session: &Session<'_>) -> Result<Vec<LockFile>> {
         owner_lives: landing,
     };
     Ok(found.iter().enumerate().map(lock).collect())
+}
+
+fn empty_objects(session: &Session<'_>) -> Result<Vec<String>> {
+    Ok(session.repo.empty_objects()?.iter().map(|path| path.display().to_string()).collect())
 }
 
 pub fn gone(session: &Session<'_>, view: &View) -> Vec<String> {
