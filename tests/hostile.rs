@@ -236,7 +236,11 @@ impl Play<'_> {
         let all = self.verb(&["import", "--uncommitted", name]);
         match self.want {
             Want::Refused(token) => {
-                assert!(ran.code == 0 || ran.err.contains(token), "{}: {ran:?}", self.who);
+                assert!(
+                    ran.code == 0 || ran.err.contains(&format!("refused: {token}: ")),
+                    "{}: {ran:?}",
+                    self.who
+                );
                 all.refused(token, 1);
             }
             Want::Told(_) => {

@@ -121,13 +121,13 @@ pub enum End {
 
 /// What the worktree holds when the run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Work {
+pub struct Work<'a> {
     /// Commits between base and tip.
     pub commits: usize,
     /// The tip has the very files of the base, and nothing of the worker's was kept out.
     pub same: bool,
-    /// What it committed is not let in, so that the tip is not its own.
-    pub withheld: bool,
+    /// Why what it committed does not come in, so that the tip is not its own.
+    pub withheld: Option<&'a str>,
     /// The working tree differs from the tip.
     pub uncommitted: bool,
     /// An earlier snapshot holds what neither tip nor working tree has.
@@ -141,7 +141,7 @@ pub struct Work {
 }
 
 /// The outcome of a run, and why, in a few words.
-pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
+pub fn conclude(end: &End, work: Work<'_>) -> (Outcome, Option<String>) {
     let because = |outcome, why: &str| (outcome, Some(why.to_owned()));
     match end {
         _ if work.outside => because(Outcome::Failed, "it changed files outside its worktree"),
@@ -153,8 +153,8 @@ pub fn conclude(end: &End, work: Work) -> (Outcome, Option<String>) {
         {
             because(Outcome::NeedsInput, "it changed files before its plan was approved")
         }
-        End::Exited(0) | End::Done | End::Claimed(_) if work.withheld => {
-            because(Outcome::NeedsInput, "quarantined: what it committed does not come in; import says why")
+        End::Exited(0) | End::Done | End::Claimed(_) if work.withheld.is_some() => {
+            because(Outcome::NeedsInput, &brief(work.withheld.unwrap_or_default()))
         }
         End::Exited(0) | End::Done if work.commits == 0 && work.uncommitted => because(
             Outcome::NeedsInput,
@@ -276,8 +276,12 @@ mod tests {
         for (end, work, want) in [
             (End::Exited(0), clean, Outcome::Ready),
             (End::Exited(0), dirty, Outcome::NeedsInput),
-            (End::Exited(0), Work { withheld: true, ..clean }, Outcome::NeedsInput),
-            (claimed(Claimed::NothingToDo), Work { withheld: true, ..Work::default() }, Outcome::NeedsInput),
+            (End::Exited(0), Work { withheld: Some("why"), ..clean }, Outcome::NeedsInput),
+            (
+                claimed(Claimed::NothingToDo),
+                Work { withheld: Some("why"), ..Work::default() },
+                Outcome::NeedsInput,
+            ),
             (End::Exited(0), outside, Outcome::Failed),
             (End::Exited(1), clean, Outcome::Failed),
             (End::Done, clean, Outcome::Ready),

@@ -58,6 +58,7 @@ pub fn close(
 ) -> Result<Outcome> {
     let objects = &session.repo.objects;
     let mut uncommitted = None;
+    let withheld = seen.withheld.as_ref().map(|why| format!("{}: {}", why.token.as_str(), why.says));
     for _ in 0..10 {
         let view = session.view()?;
         let worker = view.worker(&id.to_string())?;
@@ -69,7 +70,7 @@ pub fn close(
         let commits = if rebased { 1 } else { objects.between(base, seen.head)?.len() };
         let work = Work {
             commits,
-            withheld: seen.withheld.is_some(),
+            withheld: withheld.as_deref(),
             same: seen.withheld.is_none() && objects.tree_of(seen.head)? == objects.tree_of(base)?,
             uncommitted: match uncommitted {
                 Some(known) => known,

@@ -233,19 +233,20 @@ pub fn refuse_outside(record: &WorkerRecord, verb: &str) -> Result<()> {
 }
 
 fn judge(worker: &Worker, take: Take) -> Result<()> {
+    use crate::domain::Flag;
     use crate::domain::Outcome;
     let record = &worker.record;
     let handle = &record.handle;
     if !take.any_outcome {
         refuse_outside(record, "land")?;
     }
-    let uncommitted = record.flags.contains(&crate::domain::Flag::Uncommitted);
+    // What did not come in is tried again, and it is told why it does not.
+    let left = |flag: &Flag| matches!(flag, Flag::Uncommitted | Flag::Quarantined);
+    let left = record.flags.iter().any(left);
     let fine = match record.outcome {
         Outcome::Ready | Outcome::Stopped => true,
         // Its run was over, and not just its turn.
-        Outcome::NeedsInput => {
-            uncommitted && record.paused.is_none() && record.open_questions().next().is_none()
-        }
+        Outcome::NeedsInput => left && record.paused.is_none() && record.open_questions().next().is_none(),
         Outcome::Active | Outcome::Failed => false,
     };
     if fine || take.any_outcome {

@@ -12,7 +12,7 @@ fn refused(script: &str, says: &str) {
     let flags = world.field("w", "flags").to_string();
     assert!(flags.contains("quarantined"), "{flags}: {}", world.skein(&["show", "--log", "w"]).out);
     let reason = world.field("w", "reason").to_string();
-    assert!(reason.contains("quarantined: what it committed does not come in"), "{reason}");
+    assert!(reason.contains("quarantined: what the worker committed does not come in: "), "{reason}");
     let started = Instant::now();
     let ran = world.skein(&["land", "--any-outcome", "w"]).refused("quarantined", 1);
     // Far more than it takes, and far less than to unpack what is refused.
