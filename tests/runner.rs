@@ -128,8 +128,11 @@ fn gated(world: &World) -> (std::path::PathBuf, String) {
 /// Until the agent of a gated brief has committed. Its worker is listed earlier; whose runner dies before then has
 /// nothing to bring.
 fn at_work(world: &World, clone: &str) {
-    let subjects = || world.git_in(clone, &["log", "--all", "--format=%s"]);
-    until("its agent has committed", || subjects().lines().any(|subject| subject == "fix"));
+    // An older git fails while a worktree is being made.
+    let at = world.root().join(clone).display().to_string();
+    let listed = || world.try_git(["-C", &at, "log", "--all", "--format=%s"]).stdout;
+    let committed = || String::from_utf8_lossy(&listed()).lines().any(|subject| subject == "fix");
+    until("its agent has committed", committed);
 }
 
 #[test]

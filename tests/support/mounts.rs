@@ -13,14 +13,13 @@ pub fn apart() {
     APART.with(|()| ());
 }
 
-/// Who may not do this may not mount either, and is told then.
+/// Where this may not be done, the mount that follows says so, or is seen by all.
 fn leave() {
     #[expect(
         deprecated,
         reason = "the other one is unsafe for a flag that is not used here: that of the open files"
     )]
     if rustix::thread::unshare(UnshareFlags::NEWNS).is_ok() {
-        let private = Command::new("mount").args(["--make-rprivate", "/"]).status();
-        assert!(private.unwrap().success(), "mounts stay shared");
+        let _ = Command::new("mount").args(["--make-rprivate", "/"]).output();
     }
 }
