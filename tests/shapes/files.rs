@@ -242,7 +242,7 @@ fn with_pointers(world: &World, required: bool) {
     };
     let clean = script(
         "clean",
-        "echo \"clean $1 $(pwd)\" >>$store.log; f=$(mktemp); cat >$f
+        "echo \"clean $1 $(pwd)\" >>$store.log; f=$(mktemp); trap 'rm -f $f' EXIT; cat >$f
         if head -c 8 $f | grep -q '^pointer '; then cat $f; exit; fi
         h=$(sha1sum <$f | cut -d' ' -f1); cp $f $store/$h; echo pointer $h",
     );
