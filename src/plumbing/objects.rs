@@ -191,6 +191,11 @@ impl Objects {
         if self.hash == gix::hash::Kind::Sha256 { "sha256" } else { "sha1" }
     }
 
+    pub fn is_commit(&self, oid: Oid) -> bool {
+        let header = gix::objs::FindHeader::try_header(&self.odb, &id(oid));
+        header.is_ok_and(|found| found.is_some_and(|found| found.kind == gix::objs::Kind::Commit))
+    }
+
     pub fn exists(&self, oid: Oid) -> bool {
         self.odb.exists(&id(oid))
     }

@@ -34,6 +34,8 @@ const LISTED: u64 = 16 << 20;
 /// So many objects at most come in as files of their own, and not as a pack.
 const LOOSE: usize = 200;
 
+const NO_COMMIT: &str = "its HEAD is not there, or no commit";
+
 /// How many commits that `HEAD` has left behind are looked for.
 const STRAYS: usize = 1000;
 
@@ -159,8 +161,8 @@ impl Repo {
 
     /// Takes in what the worker has committed in its private folder since `base`: its objects come into the
     /// repository's own store, checked, and the worktree's real `HEAD` follows the private one, by way of what
-    /// it has left behind. What must not come in is a
-    /// refusal, and nothing moved.
+    /// it has left behind. What must not come in is a refusal, and nothing moved; of a `HEAD` that is at no commit, the
+    /// last that it has left is.
     pub fn take_in(&self, private: &Private, admin: &Admin, base: Oid, quota: &Quota) -> Result<()> {
         let now = self.head_of(admin)?;
         let Some(head) = private.head() else { return Ok(()) };
@@ -177,14 +179,13 @@ impl Repo {
             let onto = |known| self.bring(private, &wanted, base, known, quota);
             onto(now).or_else(|failed| now.map_or(Err(failed), |_| onto(None)))?;
         }
-        if !self.objects.exists(head) {
-            return Err(quarantined(&format!("its HEAD {head} is not there"), Vec::new()));
-        }
         let come: Vec<Oid> =
-            strays.into_iter().rev().chain([head]).filter(|oid| self.objects.exists(*oid)).collect();
+            strays.into_iter().rev().chain([head]).filter(|oid| self.objects.is_commit(*oid)).collect();
         self.weigh(&come, base, quota)?;
         self.move_head(admin, now, &come)?;
-        self.bring_again(private, admin, base, quota)
+        self.bring_again(private, admin, base, quota)?;
+        let whole = come.last() == Some(&head);
+        if whole { Ok(()) } else { Err(stays_out(NO_COMMIT, Vec::new()).oid("HEAD", head).into()) }
     }
 
     /// Takes away what keeps packs from being repacked before anything names their objects.
@@ -324,6 +325,13 @@ impl Repo {
     /// Refuses what `tip` has and `from` has not, if a tree of it would not be a sane number of files, however few
     /// objects it is made of, or if it is too much to be read.
     pub fn bound(&self, from: Oid, tip: Oid, base: Oid, quota: &Quota) -> Result<()> {
+        if !self.objects.is_commit(tip) {
+            return Err(stays_out(NO_COMMIT, Vec::new())
+                .oid("HEAD", tip)
+                .show(format!("git cat-file -t {tip}"))
+                .next(format!("in its worktree: git update-ref --no-deref HEAD {from}"))
+                .into());
+        }
         self.weigh(&self.objects.between(from, tip)?, base, quota)?;
         let mut sizes = Vec::new();
         for oid in self.objects.brought(from, tip)? {

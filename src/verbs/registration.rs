@@ -127,7 +127,7 @@ impl Registration {
             }
             Registration::Gone(admin) | Registration::Estranged(admin, _) => {
                 // The folder is gone, or another one; but where `HEAD` was is still noted.
-                let head = session.repo.head_of(admin)?.filter(|h| session.repo.objects.exists(*h));
+                let head = session.repo.head_of(admin)?.filter(|h| session.repo.objects.is_commit(*h));
                 let known = worker.head.unwrap_or(base);
                 let (head, withheld) = snapshot::tip(session, base, head.unwrap_or(known), kept)?;
                 let known = Worker { head: Some(head), ..worker.clone() };

@@ -94,7 +94,7 @@ pub fn take(
     keep(session, id, base, admin, seen)
 }
 
-/// The `HEAD` to go by. A few objects can be a tree of more files than anybody can read, and a few bytes a file larger
+/// The `HEAD` to go by: not one that is no commit. A few objects can be a tree of more files than anybody can read, and a few bytes a file larger
 /// than memory: where it came by such a thing, that is where it was before, with the reason.
 pub fn tip(session: &Session<'_>, base: Oid, head: Oid, kept: Kept) -> Result<(Oid, Option<Box<Refusal>>)> {
     let before = kept.head.unwrap_or(base);
@@ -171,7 +171,7 @@ fn strays(
         .repo
         .heads_ever(admin)?
         .into_iter()
-        .filter(|h| !known.contains(h) && objects.exists(*h))
+        .filter(|h| !known.contains(h) && objects.is_commit(*h))
         .collect();
     if let Some(before) = kept.head.filter(|b| *b != head && !lost.contains(b)) {
         lost.push(before);

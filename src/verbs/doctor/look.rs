@@ -220,7 +220,7 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
     }
     let mut found = repo.unreachable_commits()?;
     for worktree in worktrees.iter().skip(1) {
-        if let Some(head) = repo.head_of(&worktree.admin())?.filter(|h| objects.exists(*h))
+        if let Some(head) = repo.head_of(&worktree.admin())?.filter(|h| objects.is_commit(*h))
             && !repo.is_kept(head)?
         {
             found.push(head);
