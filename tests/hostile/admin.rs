@@ -1,7 +1,6 @@
 //! A worker's own `.git` file, its admin folder and its index.
 
 use super::Case;
-use super::Want;
 use super::content::lands;
 use super::content::refused;
 use super::shared::told;
@@ -114,19 +113,18 @@ pub const CASES: &[Case] = &[
         &["a.txt"],
         "echo x >> a.txt; d=$(git rev-parse --git-dir); rm $d/HEAD; ln -s {repo}/.git/refs/heads/main $d/HEAD",
     ),
-    lands(
+    refused(
         "head-tree",
         "sets its `HEAD` to a tree",
-        &["a.txt"],
-        "echo x >> a.txt; d=$(git rev-parse --git-dir); git rev-parse 'HEAD^{tree}' > $d/HEAD",
+        "quarantined",
+        "echo x >> a.txt; d=$(git rev-parse --git-dir); t=$(git rev-parse 'HEAD^{tree}'); echo $t > $d/HEAD",
     ),
-    // Where it is in no store of its own, its supervisor ends by it.
-    Case { jailed: Want::Refused("quarantined"), ..refused(
+    refused(
         "head-absent",
         "sets its `HEAD` to a commit that nobody has",
-        "not-ready",
+        "quarantined",
         "echo x >> a.txt; d=$(git rev-parse --git-dir); echo 0123456789012345678901234567890123456789 > $d/HEAD",
-    ) },
+    ),
     lands(
         "logs-gone",
         "throws its commit away and removes the log of where it was",
@@ -138,7 +136,7 @@ pub const CASES: &[Case] = &[
         "writes noise and other people's commits into the log of its `HEAD`",
         &["a.txt"],
         "echo x >> a.txt; l=$(git rev-parse --git-dir)/logs/HEAD; head -c 3000 /dev/urandom >> $l
-        printf '\\n%s %s A <a> 1 +0000\\tx\\n' $(git rev-parse HEAD other) >> $l; printf 'no line' >> $l",
+        printf '\\n%s %s A <a> 1 +0000\\tx\\n' $(git rev-parse HEAD other HEAD HEAD:a.txt HEAD 'HEAD^{tree}') >> $l; printf 'no line' >> $l",
     ),
     lands(
         "admin-gone",
@@ -180,7 +178,7 @@ pub const CASES: &[Case] = &[
         "extra",
         "makes a further worktree beside the others, and a branch for it",
         "the worktree and the branch are there",
-        "git worktree add -q -b extra {repo}.skein/extra HEAD~1",
+        "git worktree add -q -b further {repo}.skein/further HEAD~1",
     ),
     unseen(
         "prune",

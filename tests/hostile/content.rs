@@ -124,6 +124,6 @@ Skein-Worker: 01kdvxqg000000000000000000'"),
     refused("ci", "changes what CI runs", "forbidden-path", "mkdir -p .github/workflows; echo x > .github/workflows/x.yml; git add .; git commit -qm x"),
     refused("modules", "commits `.gitmodules` with a command for a path", "forbidden-path", "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = -u./x\\n\\tupdate = !{canary}\\n' > .gitmodules; git add .; git commit -qm x"),
     lands("daemon", "leaves a process that writes later", &["ok-daemon"], "(setsid sh -c 'sleep 3; echo late > late; {canary}' >/dev/null 2>&1 &)"),
-    lands("verbs", "gives the orchestrator's verbs itself", &["ok-verbs"], "{exe} land --all; {exe} land {name}; {exe} reap --all --yes; {exe} dispatch t -- {canary}; {exe} undo"),
+    lands("verbs", "gives the orchestrator's verbs itself", &["ok-verbs"], "! {exe} land --all; ! {exe} land {name}; ! {exe} reap --all --yes; ! {exe} dispatch t -- {canary}; ! {exe} undo"),
     Case { jailed: Want::Gate, free: Want::Gate, ..lands("gate", "writes a program that the gate runs, such as a test or `build.rs`", &[], "echo '{canary}; true' > check.sh; git add check.sh; git commit -qm check") },
 ];

@@ -66,7 +66,7 @@ pub const CASES: &[Case] = &[
         "mkdir -p .skein/kinds; echo 'gate = \"{canary}\"' > .skein/policy.toml; printf -- '---\\nchecks: [\"{canary}\"]\\n---\\n' > .skein/kinds/worker.md"),
     lands("export", "commits `export-subst` and `export-ignore`", &["ok-export"], "echo '* export-subst export-ignore' > .gitattributes; git add .; git commit -qm x"),
     lands("identity", "commits as somebody else, in another time", &["ok-identity"],
-        "GIT_AUTHOR_NAME=Linus GIT_AUTHOR_EMAIL=l@x GIT_COMMITTER_NAME=Linus GIT_COMMITTER_EMAIL=l@x GIT_AUTHOR_DATE='1 -0000' GIT_COMMITTER_DATE='4102444800 +1400' git commit -q --amend --reset-author -m x"),
+        "GIT_AUTHOR_NAME=Linus GIT_AUTHOR_EMAIL=l@x GIT_COMMITTER_NAME=Linus GIT_COMMITTER_EMAIL=l@x GIT_AUTHOR_DATE='@1 -0000' GIT_COMMITTER_DATE='@4102444800 +1400' git commit -q --amend --reset-author -m x"),
     lands("signature", "writes a signature and an encoding of its own into a commit", &["ok-signature"],
         "c=$(git cat-file commit HEAD | sed '/^committer/a gpgsig -----BEGIN PGP SIGNATURE-----\\n \\n evil\\n -----END PGP SIGNATURE-----\\nencoding ISO-8859-7' | git hash-object -w -t commit --literally --stdin); git update-ref --no-deref HEAD $c"),
     Case { jailed: Want::Refused("quarantined"), ..refused("no-author", "commits without an author", "not-ready",
