@@ -6,14 +6,17 @@ use crate::domain::Config;
 use crate::domain::Failure;
 use crate::domain::Oid;
 use crate::domain::RefName;
-use crate::domain::Refusal;
 use crate::domain::Result;
-use crate::domain::Token;
 use crate::plumbing::capture::read_below;
 use crate::plumbing::disk;
 use crate::plumbing::git::Call;
 use crate::plumbing::git::Output;
 use crate::plumbing::git::git_dir;
+use crate::plumbing::quota::NO_COMMIT;
+use crate::plumbing::quota::Quota;
+use crate::plumbing::quota::sizes;
+use crate::plumbing::quota::stays_out;
+use crate::plumbing::quota::within;
 use crate::plumbing::repo::Repo;
 use crate::plumbing::worktree::Admin;
 use crate::plumbing::worktree::in_worktree;
@@ -34,36 +37,8 @@ const LISTED: u64 = 16 << 20;
 /// So many objects at most come in as files of their own, and not as a pack.
 const LOOSE: usize = 200;
 
-const NO_COMMIT: &str = "its HEAD is not there, or no commit";
-
 /// How many commits that `HEAD` has left behind are looked for.
 const STRAYS: usize = 1000;
-
-/// What may come in at once.
-#[derive(Debug, Clone)]
-pub struct Quota {
-    pub objects: usize,
-    /// Of one object.
-    pub object_bytes: u64,
-    /// Of all of them, unpacked.
-    pub total_bytes: u64,
-    /// Files of one tree, counted where they would stand.
-    pub files: u64,
-    /// Folders inside one another.
-    pub depth: usize,
-}
-
-impl Default for Quota {
-    fn default() -> Quota {
-        Quota {
-            objects: 500_000,
-            object_bytes: 100 << 20,
-            total_bytes: 2 << 30,
-            files: 1_000_000,
-            depth: 256,
-        }
-    }
-}
 
 /// A private common folder of one worktree.
 #[derive(Debug, Clone)]
@@ -321,79 +296,10 @@ impl Repo {
     pub fn reset_index(&self, admin: &Admin) -> Result<()> {
         self.git.expect(&in_worktree(admin, &["read-tree", "HEAD"])).map(drop)
     }
-
-    /// Refuses what `tip` has and `from` has not, if a tree of it would not be a sane number of files, however few
-    /// objects it is made of, or if it is too much to be read.
-    pub fn bound(&self, from: Oid, tip: Oid, base: Oid, quota: &Quota) -> Result<()> {
-        if !self.objects.is_commit(tip) {
-            return Err(stays_out(NO_COMMIT, Vec::new())
-                .oid("HEAD", tip)
-                .show(format!("git cat-file -t {tip}"))
-                .next(format!("in its worktree: git update-ref --no-deref HEAD {from}"))
-                .into());
-        }
-        self.weigh(&self.objects.between(from, tip)?, base, quota)?;
-        let mut sizes = Vec::new();
-        for oid in self.objects.brought(from, tip)? {
-            sizes.push((self.objects.size(oid)?.unwrap_or_default(), oid.to_string()));
-        }
-        let refused =
-            |refusal: Box<Refusal>| (*refusal).show(format!("git log --oneline {tip} ^{from}")).into();
-        within(sizes.into_iter(), quota).map_err(refused)
-    }
-
-    /// Refuses commits of which a tree would not be a sane number of files. Where that of `base` already is none,
-    /// the person works with such trees.
-    fn weigh(&self, commits: &[Oid], base: Oid, quota: &Quota) -> Result<()> {
-        let trees = commits.iter().map(|c| self.objects.tree_of(*c)).collect::<Result<Vec<Oid>>>()?;
-        let beyond = |trees: &[Oid]| self.objects.beyond(trees, quota.depth, quota.files);
-        let Some(found) = beyond(&trees)? else { return Ok(()) };
-        if beyond(&[self.objects.tree_of(base)?])?.is_some() {
-            return Ok(());
-        }
-        Err(stays_out(&format!("the tree {found} has too many files or folders, or is none"), Vec::new())
-            .show(format!("git ls-tree {found}"))
-            .into())
-    }
-}
-
-/// What `cat-file --batch-check=%(objectsize) %(objectname)` says; a size that cannot be read is any.
-pub(super) fn sizes(listed: &[u8]) -> impl Iterator<Item = (u64, String)> {
-    listed.lines().map(|line| {
-        let (size, oid) = line.split_once_str(" ").unwrap_or((line, b""));
-        (size.to_str().ok().and_then(|s| s.parse().ok()).unwrap_or(u64::MAX), oid.as_bstr().to_string())
-    })
-}
-
-/// Refuses objects of these sizes if one is too large, or all of them are.
-pub(super) fn within(
-    sizes: impl Iterator<Item = (u64, String)>,
-    quota: &Quota,
-) -> std::result::Result<(), Box<Refusal>> {
-    let mut total = 0u64;
-    for (size, oid) in sizes {
-        total = total.saturating_add(size);
-        if size > quota.object_bytes {
-            let says = format!("object {oid} has more than {} bytes", quota.object_bytes);
-            return Err(Box::new(stays_out(&says, Vec::new())));
-        }
-    }
-    if total > quota.total_bytes {
-        let says = format!("{total} bytes are more than {}", quota.total_bytes);
-        return Err(Box::new(stays_out(&says, Vec::new())));
-    }
-    Ok(())
 }
 
 fn quarantined(what: &str, lines: Vec<String>) -> Failure {
     stays_out(what, lines).into()
-}
-
-fn stays_out(what: &str, lines: Vec<String>) -> Refusal {
-    Refusal::new(Token::Quarantined, format!("what the worker committed does not come in: {what}"))
-        .lines(lines)
-        .show("git --git-dir=<private>/worktrees/<name> log --stat HEAD")
-        .next("its working tree is kept as a snapshot; look at its private store before you trust it")
 }
 
 /// One entry of a list of stores: git splits it at colons unless it is quoted.

@@ -280,7 +280,7 @@ fn unseen(session: &Session<'_>, path: &Path, tree: Oid) -> Result<Vec<BString>>
 /// What would be lost with the worktree whatever is captured. A fifo or a socket holds nothing.
 fn uncaptured(admin: &crate::plumbing::Admin, seen: &Seen) -> Vec<String> {
     let bytes = seen.skipped.iter().filter(|s| !s.ends_with("(Special)")).cloned();
-    let withheld = seen.withheld.iter().map(|why| format!("commits in its private store: {}", why.says));
+    let withheld = seen.withheld.iter().map(|why| why.says.clone());
     let inside = [("modules", "repositories of submodules"), ("refs/worktree", "refs of the worktree alone")];
     let more = inside.iter().filter(|(name, _)| admin.dir.join(name).exists());
     bytes

@@ -184,10 +184,13 @@ fn strays(
     // What HEAD still contains is kept by HEAD.
     let mut strays = Vec::new();
     for oid in lost {
-        if !objects.is_ancestor(oid, head)?
-            && tip(session, base, oid, Kept { head: None, ..kept })?.1.is_none()
-        {
-            strays.push(oid);
+        let fits = || tip(session, base, oid, Kept { head: None, ..kept }).map(|(_, why)| why.is_none());
+        match objects.is_ancestor(oid, head) {
+            Ok(true) => {}
+            Ok(false) if fits()? => strays.push(oid),
+            // One that breaks git's rules is where nobody can build on it.
+            Err(fault) if fits()? => return Err(fault),
+            _ => {}
         }
     }
     Ok(strays)

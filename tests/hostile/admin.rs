@@ -125,6 +125,13 @@ pub const CASES: &[Case] = &[
         "quarantined",
         "echo x >> a.txt; d=$(git rev-parse --git-dir); echo 0123456789012345678901234567890123456789 > $d/HEAD",
     ),
+    refused(
+        "head-empty",
+        "leaves no byte in the object of its commit, as a power cut may",
+        "quarantined",
+        "h=$(git rev-parse HEAD); f=$(git rev-parse --git-path objects)/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-)
+        rm -f $f; : > $f",
+    ),
     lands(
         "logs-gone",
         "throws its commit away and removes the log of where it was",

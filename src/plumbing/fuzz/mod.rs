@@ -14,7 +14,7 @@ use crate::plumbing::capture::ignored;
 use crate::plumbing::cherry;
 use crate::plumbing::discover;
 use crate::plumbing::patch;
-use crate::plumbing::private;
+use crate::plumbing::quota;
 use crate::plumbing::refs;
 use crate::plumbing::repo::Said;
 use crate::plumbing::single;
@@ -106,12 +106,12 @@ pub fn id_lists(bytes: &[u8]) {
         let again = format!("{} {oid}", if upstream { '-' } else { '+' });
         assert_eq!(cherry::sign(&again).unwrap(), (oid, upstream));
     }
-    let quota = private::Quota::default();
-    let all: Vec<(u64, String)> = private::sizes(bytes).collect();
+    let quota = quota::Quota::default();
+    let all: Vec<(u64, String)> = quota::sizes(bytes).collect();
     assert_eq!(all.len(), lines);
     let total = all.iter().fold(0_u64, |sum, (size, _)| sum.saturating_add(*size));
     let fits = all.iter().all(|(size, _)| *size <= quota.object_bytes) && total <= quota.total_bytes;
-    assert_eq!(private::within(all.into_iter(), &quota).is_ok(), fits);
+    assert_eq!(quota::within(all.into_iter(), &quota).is_ok(), fits);
 }
 
 /// A file of git's configuration.

@@ -228,7 +228,12 @@ pub fn lost(session: &Session<'_>, view: &View, worktrees: &[Worktree]) -> Resul
     }
     let (mut commits, mut below) = (Vec::new(), HashSet::new());
     for oid in found.into_iter().filter(|o| !stashed.contains(o)) {
-        let commit = objects.commit(oid)?;
+        let commit = match objects.commit(oid) {
+            Ok(commit) => commit,
+            // One that breaks git's rules, and that nobody can build on.
+            Err(_) if objects.is_commit(oid) => continue,
+            Err(fault) => return Err(fault),
+        };
         let running = live.iter().any(|mail| commit.committer.contains_str(mail));
         let Some(id) = custody::worker_of(&commit.committer) else { continue };
         // A local clone copies whatever objects there are; what is lost is lost where it was made.
