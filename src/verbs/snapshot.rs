@@ -94,8 +94,9 @@ pub fn take(
     keep(session, id, base, admin, seen)
 }
 
-/// The `HEAD` to go by: not one that is no commit. A few objects can be a tree of more files than anybody can read, and a few bytes a file larger
-/// than memory: where it came by such a thing, that is where it was before, with the reason.
+/// The `HEAD` to go by. A few objects can be a tree of more files than anybody can read, and a few bytes a file larger
+/// than memory: where it came by such a thing, or is at no commit that is all there, that is where it was before, with
+/// the reason.
 pub fn tip(session: &Session<'_>, base: Oid, head: Oid, kept: Kept) -> Result<(Oid, Option<Box<Refusal>>)> {
     let before = kept.head.unwrap_or(base);
     if head == before {

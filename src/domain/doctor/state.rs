@@ -211,8 +211,8 @@ pub fn empty_objects(check: &'static str, facts: &Facts) -> Vec<Finding> {
     }
     // Only these folders: an empty file beside a pack means something.
     let empty = format!("find {}/?? -type f -empty ! -name 'tmp_*'", quoted(facts.common.join("objects")));
-    let says = "a power cut left files of objects without a byte, and git takes them for the objects; once they are gone \
-                it writes them again, and git fsck names what is missing";
+    let says = "a power cut left files of objects without a byte, and git takes them for the objects; once they are \
+                gone it writes them again, and git fsck names what is missing";
     vec![
         Finding::problem(check, says)
             .lines(facts.empty.clone())
